@@ -1,0 +1,90 @@
+/**
+ * The settings file `sluice.yaml`: every key with default, bounds and unit, as one schema.
+ *
+ * Read by the config store (service/config-store.ts), which turns a failed check into one line
+ * naming the key, the value and what is allowed. The engine never sees a Config.
+ */
+import { z } from 'zod';
+import { LIMITS } from './limits.ts';
+
+/** "address:port" with IPv6 in brackets: 127.0.0.1:53, [::1]:53. */
+const listenAddress = z
+  .string()
+  .regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]):\d{1,5}$/, {
+    error: 'an address and a port, such as 127.0.0.1:53 or "[::1]:53"',
+  })
+  .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, {
+    error: 'a port from 0 to 65535',
+  });
+
+/** A plain server: an IP address, optionally with a port; or "system" for the machine's own. */
+const plainServer = z
+  .string()
+  .regex(
+    /^(system|(udp:\/\/|tcp:\/\/)?(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|\[[0-9a-fA-F:.]+\](:\d{1,5})?|[0-9a-fA-F]*:[0-9a-fA-F:.]+))$/,
+    {
+      error: 'an IP address such as 9.9.9.9, 9.9.9.9:53 or [2620:fe::fe]:53, or "system"',
+    },
+  );
+
+const listSource = z.strictObject({
+  /** Shown to people and kept in the log; unique. */
+  name: z.string().min(1).max(64),
+  /** https://, http://, file:///, or builtin:starter. */
+  url: z.string().regex(/^(https?:\/\/|file:\/\/\/|builtin:)/, {
+    error: 'a URL that begins with https://, http://, file:/// or builtin:',
+  }),
+  format: z.enum(['auto', 'hosts', 'domains', 'adblock', 'wildcard']).default('auto'),
+  enabled: z.boolean().default(true),
+});
+
+export const configSchema = z.strictObject({
+  dns: z
+    .strictObject({
+      listen: z.array(listenAddress).min(1).max(16).default(['127.0.0.1:53']),
+      upstreams: z.array(plainServer).min(1).max(16).default(['9.9.9.9', '1.1.1.1', 'system']),
+      bootstrap: z.array(plainServer).min(1).max(8).default(['9.9.9.9', '1.1.1.1', 'system']),
+      threads: z.int().min(1).max(LIMITS.threadsMax).default(1),
+    })
+    .prefault({}),
+  blocking: z
+    .strictObject({
+      answer: z.enum(['null-address', 'nxdomain', 'nodata', 'refused']).default('null-address'),
+      ttlSeconds: z.int().min(0).max(86_400).default(10),
+    })
+    .prefault({}),
+  lists: z
+    .array(listSource)
+    .max(LIMITS.listsMax)
+    .default([{ name: 'Starter', url: 'builtin:starter', format: 'auto', enabled: true }]),
+  listRefreshHours: z
+    .number()
+    .min(0.0005)
+    .max(24 * 30)
+    .default(6),
+  /** `||name^` blocks the name and everything below it; `@@||name^` allows it. */
+  rules: z.array(z.string().min(1).max(512)).max(LIMITS.rulesMax).default([]),
+  cache: z
+    .strictObject({
+      entriesMax: z.int().min(0).max(1_000_000).default(20_000),
+      ttlMinSeconds: z.int().min(0).max(86_400).default(0),
+      ttlMaxSeconds: z.int().min(1).max(604_800).default(86_400),
+      staleSecondsMax: z.int().min(0).max(259_200).default(3_600),
+    })
+    .prefault({}),
+  log: z
+    .strictObject({
+      mode: z.enum(['full', 'anonymous', 'off']).default('full'),
+      retentionDays: z.number().min(0.01).max(3_650).default(30),
+      sizeMaxMiB: z.number().min(1).max(1_048_576).default(512),
+    })
+    .prefault({}),
+  http: z
+    .strictObject({
+      listen: listenAddress.default('127.0.0.1:8053'),
+    })
+    .prefault({}),
+});
+
+export type Config = z.infer<typeof configSchema>;
+export type ListSource = z.infer<typeof listSource>;

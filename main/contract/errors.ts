@@ -1,0 +1,63 @@
+/**
+ * The closed set of operating failures, and their form on the way across threads, IPC and HTTP.
+ *
+ * Callers match `code`, never the class: class identity does not survive a thread boundary.
+ */
+
+/** What a person can do about each code stands beside it. */
+export const ERROR_CODES = {
+  CONFIG_INVALID: 'correct the named key in the settings file',
+  PORT_IN_USE: 'stop the named process, or listen on another address',
+  PORT_FORBIDDEN: 'use a port above 1023, or allow the program to bind this one',
+  ADDRESS_UNAVAILABLE: 'use an address that this machine has',
+  LIST_UNREACHABLE: 'check the list URL and the network; the old copy stays in use',
+  LIST_REJECTED: 'look at what the URL serves; the old copy stays in use',
+  LIST_UNKNOWN: 'use a name from the lists section of the settings',
+  LIST_EXISTS: 'choose another name, or remove the list first',
+  RULE_INVALID: 'write the rule as ||name^ to block or @@||name^ to allow',
+  RULE_UNKNOWN: 'use a rule from the rules section of the settings',
+  LOG_UNAVAILABLE: 'look at the reason in the health report',
+  SEARCH_TIMEOUT: 'narrow the search to a shorter time or a longer name',
+  METHOD_UNKNOWN: 'use a method from the OpenAPI document',
+  ARGUMENT_INVALID: 'correct the named argument',
+  NOT_ALLOWED: 'use the token of this instance',
+  NOT_RUNNING: 'start Sluice first',
+  ALREADY_RUNNING: 'stop the other instance, or use another data folder',
+  TOO_MANY: 'close another subscriber or connection first',
+  INTERNAL: 'report this as a bug',
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** An operating failure. `message` is lower case and names the action and the bad input. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'AppError';
+    this.code = code;
+  }
+}
+
+/** An error as it crosses a thread, a socket or a pipe. */
+export interface WireError {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** Turns anything thrown into its wire form; what is not an AppError becomes INTERNAL. */
+export function toWire(error: unknown): WireError {
+  if (error instanceof AppError) return { code: error.code, message: error.message };
+  return { code: 'INTERNAL', message: error instanceof Error ? error.message : String(error) };
+}
+
+/** The inverse of `toWire`. */
+export function fromWire(wire: WireError): AppError {
+  return new AppError(wire.code, wire.message);
+}
+
+/** Throws when something that cannot be is so. The thread ends; its owner restarts and counts it. */
+export function invariant(condition: boolean, text: string): asserts condition {
+  if (!condition) throw new Error(`broken invariant: ${text}`);
+}

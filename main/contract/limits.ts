@@ -1,0 +1,83 @@
+/**
+ * Every bound of the program, in one place. Read by all parts, in every thread.
+ *
+ * A queue, a cache or a body that is not listed here has no business growing. Relations between the
+ * bounds are asserted at the end of this file, when it is loaded.
+ */
+export const LIMITS = {
+  /** Wire form of a name, root label included. RFC 1035 §2.3.4. */
+  nameBytesMax: 255,
+  /** One label. RFC 1035 §2.3.4. */
+  labelBytesMax: 63,
+  /** Labels in a 255-byte name, root not counted. */
+  labelsMax: 127,
+  /** A DNS message over TCP. RFC 1035 §4.2.2. */
+  messageBytesMax: 65_535,
+  /** A UDP query longer than this is dropped unread: no question needs it. */
+  udpQueryBytesMax: 4_096,
+  /** UDP payload size we advertise and never exceed. RFC 9715 §3.1, DNS Flag Day 2020. */
+  udpPayloadBytes: 1_232,
+  /** UDP payload of a client without EDNS. RFC 1035 §4.2.1. */
+  udpPayloadBytesPlain: 512,
+
+  /** Log ring slots in all, divided among data-plane threads. */
+  logRingSlots: 4_096,
+  /** Records the log writer puts into one transaction. */
+  logBatchRecords: 256,
+  /** Longest wait of a queued record before its batch is written. */
+  logFlushMs: 500,
+
+  /** Total time a client waits for an upstream answer before SERVFAIL. */
+  upstreamBudgetMs: 2_000,
+  /** Distinct questions in flight upstream, per data-plane thread; the next one gets SERVFAIL. */
+  pendingQuestionsMax: 8_192,
+  /** Clients that may wait for one identical question in flight. */
+  waitersPerQuestionMax: 256,
+  /** TCP connections from clients, per data-plane thread. RFC 7766 §6.2.2. */
+  tcpConnectionsMax: 512,
+  /** TCP connections from one client address. */
+  tcpConnectionsPerClientMax: 32,
+  /** Questions of one TCP connection that may be unanswered. RFC 7766 §6.2.1.1. */
+  tcpPipelineMax: 128,
+  /** Idle time after which a client's TCP connection is closed. RFC 7766 §6.2.3. */
+  tcpIdleMs: 10_000,
+
+  /** Bytes of stored answers, per data-plane thread; entries are bounded by `cache.entriesMax`. */
+  cacheBytesMax: 8 * 1024 * 1024,
+  /** An answer above this is forwarded but not stored. */
+  cacheEntryBytesMax: 16_384,
+
+  /** One downloaded or local list, after decompression. */
+  listBytesMax: 64 * 1024 * 1024,
+  /** Time for one list download, redirects included. */
+  listFetchMs: 60_000,
+  /** Redirects followed for one list. */
+  listRedirectsMax: 5,
+  /** Lists in the settings. */
+  listsMax: 64,
+  /** User rules in the settings. */
+  rulesMax: 10_000,
+
+  /** Live rows sent to one subscriber in one update. */
+  liveRowsMax: 100,
+  /** Shortest time between two live updates. */
+  liveIntervalMs: 250,
+  /** Live subscribers over all doors. */
+  subscribersMax: 32,
+
+  /** JSON body of one HTTP call. */
+  httpBodyBytesMax: 256 * 1024,
+  /** Rows of one log search page. */
+  searchRowsMax: 500,
+  /** Time one log search may take. */
+  searchMs: 2_000,
+
+  /** Longest pause a person can ask for. */
+  pauseMinutesMax: 24 * 60,
+  /** Data-plane threads. */
+  threadsMax: 16,
+} as const;
+
+if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {
+  throw new Error('limits: one batch of every data-plane thread must fit into the log ring');
+}

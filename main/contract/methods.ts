@@ -1,0 +1,283 @@
+/**
+ * The method table: every operation of the program, once. All doors (IPC, HTTP, CLI) serve exactly
+ * this table through interfaces/dispatch.ts, and clients take their types from it.
+ */
+import { z } from 'zod';
+import { configSchema } from './config.ts';
+import { LIMITS } from './limits.ts';
+import { OUTCOMES, REASONS } from './outcome.ts';
+
+const count = z.number().min(0);
+
+export const queryEventSchema = z.object({
+  id: z.int(),
+  timeMs: z.number(),
+  client: z.string(),
+  name: z.string(),
+  type: z.int(),
+  typeName: z.string(),
+  outcome: z.enum(OUTCOMES),
+  reason: z.enum(REASONS),
+  rcode: z.int(),
+  list: z.string(),
+  matchedName: z.string(),
+  upstream: z.string(),
+  durationUs: z.number(),
+  transport: z.enum(['udp', 'tcp']),
+});
+
+/** Whether names are being blocked now. */
+export const protectionSchema = z.object({
+  /** on: filtering; paused: forwarding until resumesAtMs; off: forwarding until switched on. */
+  state: z.enum(['on', 'paused', 'off']),
+  /** When a pause ends, milliseconds since 1970; null unless paused. */
+  resumesAtMs: z.number().nullable(),
+});
+
+/** A bounded queue and what it lost. */
+export const queueSchema = z.object({
+  name: z.string(),
+  capacity: count,
+  depth: count,
+  dropped: count,
+});
+
+/** Totals since start, summed over threads. Always exact, whatever live rows were left out. */
+export const totalsSchema = z.object({
+  queries: count,
+  forwarded: count,
+  cached: count,
+  blocked: count,
+  local: count,
+  failed: count,
+  rejected: count,
+  stale: count,
+  logged: count,
+  logDropped: count,
+});
+
+/** Engine latency since start, receipt to send, microseconds. Edges of 6 % wide buckets. */
+export const latencySchema = z.object({
+  p50Us: count,
+  p95Us: count,
+  p99Us: count,
+  p999Us: count,
+});
+
+export const listStatusSchema = z.object({
+  name: z.string(),
+  url: z.string(),
+  format: z.string(),
+  enabled: z.boolean(),
+  /** Names this list contributes, as compiled; 0 while it has no usable copy. */
+  names: count,
+  /** Lines that are neither rules nor comments, by reason: how many, and up to three examples. */
+  ignored: z.array(z.object({ reason: z.string(), lines: count, examples: z.array(z.string()) })),
+  /** Time of the copy in use; null when there is none. */
+  updatedAtMs: z.number().nullable(),
+  /** Time of the last attempt; null before the first. */
+  checkedAtMs: z.number().nullable(),
+  state: z.enum(['ok', 'updating', 'failed', 'waiting', 'disabled']),
+  /** Why the last update was not taken; '' when it was. */
+  error: z.string(),
+});
+
+export const statusSchema = z.object({
+  version: z.string(),
+  health: z.enum(['ok', 'degraded']),
+  /** One plain sentence each; empty when health is ok. */
+  degradedReasons: z.array(z.string()),
+  /** Things worth telling that do not make the program degraded, e.g. a list never fetched. */
+  notices: z.array(z.string()),
+  startedAtMs: z.number(),
+  listening: z.array(z.string()),
+  protection: protectionSchema,
+  totals: totalsSchema,
+  latency: z.object({ local: latencySchema, upstream: latencySchema }),
+  queues: z.array(queueSchema),
+  blockedNames: count,
+  policyVersion: count,
+  upstreams: z.array(z.string()),
+  log: z.object({
+    mode: z.enum(['full', 'anonymous', 'off']),
+    state: z.enum(['ok', 'degraded', 'off']),
+    stored: count,
+    bytes: count,
+  }),
+  memory: z.object({ rssBytes: count }),
+});
+
+/** One step of a series for the chart. */
+export const statisticsPointSchema = z.object({
+  timeMs: z.number(),
+  queries: count,
+  blocked: count,
+  cached: count,
+  failed: count,
+});
+
+export const checkStepSchema = z.object({ step: z.string(), result: z.string() });
+
+/** What a name would get, and why. No traffic, no log record. */
+export const checkSchema = z.object({
+  name: z.string(),
+  decision: z.enum(['blocked', 'allowed', 'local']),
+  /** One plain sentence. */
+  why: z.string(),
+  steps: z.array(checkStepSchema),
+  matches: z.array(
+    z.object({
+      action: z.enum(['block', 'allow']),
+      list: z.string(),
+      matchedName: z.string(),
+      rule: z.string(),
+      /** 1-based line in the list; 0 when not known. */
+      line: z.int(),
+      won: z.boolean(),
+    }),
+  ),
+});
+
+export const liveSchema = z.object({
+  timeMs: z.number(),
+  totals: totalsSchema,
+  latency: z.object({ local: latencySchema, upstream: latencySchema }),
+  protection: protectionSchema,
+  health: z.enum(['ok', 'degraded']),
+  degradedReasons: z.array(z.string()),
+  queues: z.array(queueSchema),
+  /** Newest last; at most LIMITS.liveRowsMax. */
+  rows: z.array(queryEventSchema),
+  /** Answers since the last update that `rows` leaves out. */
+  rowsLeftOut: count,
+});
+
+const none = z.strictObject({});
+const listSource = configSchema.shape.lists.unwrap().element;
+const ruleText = z.string().min(1).max(512);
+
+/** name → input, output, permission. GET is served for 'read' methods, POST for all. */
+export const METHODS = {
+  status: { permission: 'read', input: none, output: statusSchema },
+  pause: {
+    permission: 'write',
+    /** Without minutes: off until resume. */
+    input: z.strictObject({
+      minutes: z.coerce.number().positive().max(LIMITS.pauseMinutesMax).optional(),
+    }),
+    output: protectionSchema,
+  },
+  resume: { permission: 'write', input: none, output: protectionSchema },
+  'queries.search': {
+    permission: 'read',
+    input: z.strictObject({
+      /** Part of a name. */
+      text: z.string().max(255).default(''),
+      client: z.string().max(64).default(''),
+      outcome: z.enum(OUTCOMES).optional(),
+      sinceMs: z.coerce.number().optional(),
+      untilMs: z.coerce.number().optional(),
+      /** Rows with a smaller id: the `nextBeforeId` of the page before. */
+      beforeId: z.coerce.number().int().positive().optional(),
+      limit: z.coerce.number().int().min(1).max(LIMITS.searchRowsMax).default(100),
+    }),
+    output: z.object({
+      /** Newest first. */
+      rows: z.array(queryEventSchema),
+      nextBeforeId: z.int().nullable(),
+      /** True when the time limit ended the search before the whole range was read. */
+      incomplete: z.boolean(),
+    }),
+  },
+  statistics: {
+    permission: 'read',
+    input: z.strictObject({
+      sinceMs: z.coerce.number().optional(),
+      untilMs: z.coerce.number().optional(),
+      /** Length of a step; rounded up to whole minutes. */
+      stepMinutes: z.coerce.number().int().min(1).max(1_440).default(5),
+    }),
+    output: z.object({
+      sinceMs: z.number(),
+      untilMs: z.number(),
+      stepMinutes: z.int(),
+      points: z.array(statisticsPointSchema),
+      topBlocked: z.array(z.object({ name: z.string(), count })),
+      topClients: z.array(z.object({ client: z.string(), count })),
+    }),
+  },
+  check: {
+    permission: 'read',
+    input: z.strictObject({
+      name: z.string().min(1).max(1_024),
+      type: z.string().max(16).default('A'),
+    }),
+    output: checkSchema,
+  },
+  'rules.list': {
+    permission: 'read',
+    input: none,
+    output: z.object({ rules: z.array(z.string()) }),
+  },
+  'rules.add': {
+    permission: 'write',
+    input: z.strictObject({ rule: ruleText }),
+    output: z.object({ rules: z.array(z.string()) }),
+  },
+  'rules.remove': {
+    permission: 'write',
+    input: z.strictObject({ rule: ruleText }),
+    output: z.object({ rules: z.array(z.string()) }),
+  },
+  'lists.list': {
+    permission: 'read',
+    input: none,
+    output: z.object({ lists: z.array(listStatusSchema), names: count }),
+  },
+  'lists.add': {
+    permission: 'write',
+    input: listSource,
+    output: z.object({ lists: z.array(listStatusSchema), names: count }),
+  },
+  'lists.remove': {
+    permission: 'write',
+    input: z.strictObject({ name: z.string() }),
+    output: z.object({ lists: z.array(listStatusSchema), names: count }),
+  },
+  'lists.enable': {
+    permission: 'write',
+    input: z.strictObject({ name: z.string(), enabled: z.boolean() }),
+    output: z.object({ lists: z.array(listStatusSchema), names: count }),
+  },
+  /** Fetches now; without a name all enabled lists. Answers when the attempt has ended. */
+  'lists.refresh': {
+    permission: 'write',
+    input: z.strictObject({ name: z.string().optional() }),
+    output: z.object({ lists: z.array(listStatusSchema), names: count }),
+  },
+  'settings.get': { permission: 'read', input: none, output: z.object({ config: configSchema }) },
+} as const satisfies Record<
+  string,
+  { permission: 'read' | 'write'; input: z.ZodType; output: z.ZodType }
+>;
+
+export type MethodName = keyof typeof METHODS;
+export type MethodInput<Name extends MethodName> = z.input<(typeof METHODS)[Name]['input']>;
+export type MethodArguments<Name extends MethodName> = z.output<(typeof METHODS)[Name]['input']>;
+export type MethodOutput<Name extends MethodName> = z.output<(typeof METHODS)[Name]['output']>;
+
+/** The live topic: the one stream, at most one update every LIMITS.liveIntervalMs. */
+export type LiveUpdate = z.output<typeof liveSchema>;
+export type ListStatus = z.output<typeof listStatusSchema>;
+export type Protection = z.output<typeof protectionSchema>;
+export type QueueStatus = z.output<typeof queueSchema>;
+export type Status = z.output<typeof statusSchema>;
+export type Totals = z.output<typeof totalsSchema>;
+export type Latency = z.output<typeof latencySchema>;
+
+/** What a door offers and the renderer's client has: one call, one subscription. */
+export interface ServiceClient {
+  call<Name extends MethodName>(name: Name, input: MethodInput<Name>): Promise<MethodOutput<Name>>;
+  /** Calls `onUpdate` for each live update until the returned function is called. */
+  subscribe(onUpdate: (update: LiveUpdate) => void): () => void;
+}

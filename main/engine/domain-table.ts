@@ -1,0 +1,1 @@
+export interface DomainTable { placeholder: true }

@@ -1,0 +1,107 @@
+/**
+ * Domain names in wire form, and the hashes that every table of names uses.
+ *
+ * A name here is its labels, each with its length byte, lower case, WITHOUT the root label:
+ * "ads.example" is 03 'a' 'd' 's' 07 'e' 'x' 'a' 'm' 'p' 'l' 'e'. The root is the empty sequence.
+ * Lower case means ASCII A-Z folded (RFC 4343 §3); other bytes stay as they are.
+ *
+ * The hash runs over the bytes from the last to the first, so that the hash of every suffix falls
+ * out of one pass: at each length byte the running value, mixed, is the hash of the suffix that
+ * begins there. The reader (query.ts) and the table builder (lists/) must agree on it.
+ */
+
+/** Start value of the running hash. FNV-1a, 32 bits. */
+export const HASH_SEED = 0x811c9dc5 | 0;
+const HASH_PRIME = 0x01000193;
+
+/** Takes one more byte, towards the front of the name, into the running hash. */
+export function hashByte(running: number, byte: number): number {
+  return Math.imul(running ^ byte, HASH_PRIME);
+}
+
+/** Spreads the running hash over all 32 bits (the MurmurHash3 finaliser). Signed result. */
+export function hashMix(running: number): number {
+  let mixed = running ^ (running >>> 16);
+  mixed = Math.imul(mixed, 0x85ebca6b);
+  mixed ^= mixed >>> 13;
+  mixed = Math.imul(mixed, 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
+}
+
+/** The hash of a whole name in wire form, bytes[start, end). Signed 32 bits. */
+export function hashName(bytes: Uint8Array, start: number, end: number): number {
+  let running = HASH_SEED;
+  for (let at = end - 1; at >= start; at--) running = hashByte(running, bytes[at] as number);
+  return hashMix(running);
+}
+
+/**
+ * Writes a name in presentation form as lower-case wire labels.
+ *
+ * Accepts an optional trailing dot and the escapes \. \\ and \DDD of RFC 1035 §5.1. Characters
+ * beyond ASCII are written as UTF-8; IDNs must be A-labels already.
+ *
+ * @param out    room for 254 bytes from `start`
+ * @returns      bytes written; 0 for the root; -1 when a label is empty or above 63 bytes, or the
+ *               name above 255 with its root label
+ */
+export function writeName(text: string, out: Uint8Array, start: number): number {
+  if (text === '' || text === '.') return 0;
+  let lengthAt = start;
+  let at = start + 1;
+  const end = start + 254;
+  for (let index = 0; index < text.length; index++) {
+    let code = text.charCodeAt(index);
+    if (code === 0x2e) {
+      if (index === text.length - 1) break;
+      if (!closeLabel(out, lengthAt, at)) return -1;
+      lengthAt = at++;
+      continue;
+    }
+    if (code === 0x5c) {
+      const digits = /^\d{3}/.exec(text.slice(index + 1, index + 4));
+      code = digits ? Number(digits[0]) : text.charCodeAt(index + 1);
+      if (!(code <= 255)) return -1;
+      index += digits ? 3 : 1;
+    } else if (code > 0x7f) {
+      const point = text.codePointAt(index) as number;
+      if (point > 0xffff) index++;
+      for (const byte of Buffer.from(String.fromCodePoint(point))) {
+        if (at >= end) return -1;
+        out[at++] = byte;
+      }
+      continue;
+    }
+    if (at >= end) return -1;
+    out[at++] = code >= 0x41 && code <= 0x5a ? code + 32 : code;
+  }
+  return closeLabel(out, lengthAt, at) ? at - start : -1;
+}
+
+function closeLabel(out: Uint8Array, lengthAt: number, end: number): boolean {
+  const length = end - lengthAt - 1;
+  if (length < 1 || length > 63) return false;
+  out[lengthAt] = length;
+  return true;
+}
+
+/**
+ * Reads wire labels bytes[start, end) into presentation form: no trailing dot, "." for the root,
+ * dots and backslashes in labels escaped, bytes outside 0x21..0x7e as \DDD (RFC 1035 §5.1).
+ */
+export function readName(bytes: Uint8Array, start: number, end: number): string {
+  if (start >= end) return '.';
+  let text = '';
+  let at = start;
+  while (at < end) {
+    const labelEnd = at + 1 + (bytes[at] as number);
+    if (text !== '') text += '.';
+    for (at++; at < labelEnd && at < end; at++) {
+      const byte = bytes[at] as number;
+      if (byte === 0x2e || byte === 0x5c) text += `\\${String.fromCharCode(byte)}`;
+      else if (byte > 0x20 && byte < 0x7f) text += String.fromCharCode(byte);
+      else text += `\\${String(byte).padStart(3, '0')}`;
+    }
+  }
+  return text;
+}

@@ -1,0 +1,33 @@
+/**
+ * The engine's immutable view of the settings: built by service/policy-builder.ts, sent to each
+ * data-plane thread whole, and swapped by reference between two packets.
+ */
+import type { DomainTable } from './domain-table.ts';
+
+export type BlockingAnswer = 'null-address' | 'nxdomain' | 'nodata' | 'refused';
+
+export interface Policy {
+  /** Grows with each policy; shown in status so that a change can be seen to have arrived. */
+  readonly version: number;
+  /** False while filtering is off or paused: queries are forwarded transparently. */
+  readonly filtering: boolean;
+  readonly blockingAnswer: BlockingAnswer;
+  readonly blockingTtlSeconds: number;
+  /** The user's own rules; list id 0. A small table, rebuilt at each edit. */
+  readonly rules: DomainTable;
+  /** All enabled lists, compiled. */
+  readonly lists: DomainTable;
+  readonly cache: {
+    readonly entriesMax: number;
+    readonly ttlMinSeconds: number;
+    readonly ttlMaxSeconds: number;
+    readonly staleSecondsMax: number;
+  };
+  /** 'anonymous' truncates client addresses before they reach the log ring; 'off' logs nothing. */
+  readonly logMode: 'full' | 'anonymous' | 'off';
+}
+
+/** List id of the user's own rules. */
+export const LIST_ID_RULES = 0;
+/** List id of "no list". Ids of real lists are 1..65534 and stay with a list for its life. */
+export const LIST_ID_NONE = 65_535;

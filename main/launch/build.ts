@@ -1,0 +1,94 @@
+/**
+ * Builds what runs: the program for Node and Electron, and the window. Used by `npm run build` and,
+ * when the build is missing or older than the sources, by launch/start.ts.
+ *
+ * Entries keep their place below dist/main/, so that contract/thread-entry.ts finds a thread's
+ * file by the same path in sources and in a build. Everything that two entries share goes into
+ * dist/main/chunks/. Only native and Electron modules stay outside the bundle.
+ */
+import { rm, readdir, stat, writeFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const STAMP = join(ROOT, 'dist', 'built');
+
+const ENTRIES = [
+  'headless',
+  'dataplane/dataplane-thread',
+  'log/writer-thread',
+  'log/reader-thread',
+  'lists/compile-thread',
+  'electron/main',
+];
+
+/** Builds everything. @param say  gets one line per step; @throws when a step fails */
+export async function build(say: (line: string) => void): Promise<void> {
+  const startedAt = performance.now();
+  await rm(join(ROOT, 'dist', 'main'), { recursive: true, force: true });
+  say('building the program ...');
+  await buildMain();
+  say('building the window ...');
+  const { build: viteBuild } = await import('vite');
+  await viteBuild({ configFile: join(ROOT, 'vite.config.ts'), logLevel: 'warn' });
+  const { buildNative } = await import('./build-native.ts');
+  await buildNative(say);
+  await mkdir(join(ROOT, 'dist'), { recursive: true });
+  await writeFile(STAMP, new Date().toISOString());
+  say(`built in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+}
+
+/** True when dist/ holds a build that is newer than every source file. */
+export async function isBuilt(): Promise<boolean> {
+  const built = await stat(STAMP).catch(() => null);
+  if (built === null) return false;
+  for (const place of ['main', 'renderer', 'package.json', 'vite.config.ts']) {
+    if ((await newestMs(join(ROOT, place))) > built.mtimeMs) return false;
+  }
+  return true;
+}
+
+async function buildMain(): Promise<void> {
+  const { rolldown } = await import('rolldown');
+  const shared = {
+    external: [/^node:/, 'electron', 'better-sqlite3'],
+    platform: 'node',
+    cwd: ROOT,
+  } as const;
+  const program = await rolldown({
+    ...shared,
+    input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(ROOT, 'main', `${entry}.ts`)])),
+  });
+  await program.write({
+    dir: join(ROOT, 'dist', 'main'),
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    sourcemap: true,
+  });
+  await program.close();
+  const preload = await rolldown({
+    ...shared,
+    input: join(ROOT, 'main', 'electron', 'preload.cts'),
+  });
+  await preload.write({
+    file: join(ROOT, 'dist', 'main', 'electron', 'preload.cjs'),
+    format: 'cjs',
+    sourcemap: false,
+  });
+  await preload.close();
+}
+
+async function newestMs(path: string): Promise<number> {
+  const info = await stat(path);
+  if (!info.isDirectory()) return info.mtimeMs;
+  let newest = 0;
+  for (const name of await readdir(path)) {
+    newest = Math.max(newest, await newestMs(join(path, name)));
+  }
+  return newest;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await build((line) => process.stderr.write(`${line}\n`));
+}
