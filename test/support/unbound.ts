@@ -1,0 +1,82 @@
+/** A real unbound on loopback as an upstream that knows a few names and counts what it is asked. */
+import { spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { findTool } from './tools.ts';
+
+export interface Unbound {
+  readonly port: number;
+  /** How often it was asked for a name (no trailing dot) and type. */
+  asked(name: string, type: string): number;
+  /** Stops it as a dead server: nothing answers on its port any more. */
+  stop(): Promise<void>;
+}
+
+/** @param records  zone-file lines, each a full record; every other name is NXDOMAIN */
+export async function startUnbound(records: readonly string[]): Promise<Unbound> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-unbound-'));
+  const port = await freeUdpPort();
+  const file = join(folder, 'unbound.conf');
+  const data = records.map((record) => `  local-data: '${record}'`).join('\n');
+  await writeFile(
+    file,
+    `server:
+  interface: 127.0.0.1
+  port: ${String(port)}
+  do-daemonize: no
+  username: ""
+  chroot: ""
+  directory: "${folder}"
+  pidfile: ""
+  use-syslog: no
+  log-queries: yes
+  log-time-ascii: no
+  access-control: 127.0.0.0/8 allow
+  local-zone: "." static
+  local-data: ". 300 IN SOA ns.example. host.example. 1 3600 900 86400 60"
+${data}
+remote-control:
+  control-enable: no
+`,
+  );
+  const child = spawn(findTool('unbound') ?? 'unbound', ['-d', '-c', file], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const counts = new Map<string, number>();
+  const seen: string[] = [];
+  await new Promise<void>((done, fail) => {
+    child.once('exit', (code) => fail(new Error(`unbound ${String(code)}: ${seen.join('\n')}`)));
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      if (seen.length < 20) seen.push(line);
+      if (line.includes('start of service')) done();
+      const match = /info: 127\.0\.0\.1 (\S+?)\.? (\S+) IN/.exec(line);
+      if (match === null) return;
+      const key = `${(match[1] ?? '').toLowerCase()} ${match[2] ?? ''}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    });
+  });
+  return {
+    port,
+    asked: (name, type) => counts.get(`${name} ${type}`) ?? 0,
+    stop: async () => {
+      if (child.exitCode === null && child.signalCode === null) {
+        const ended = new Promise<void>((done) => child.once('exit', () => done()));
+        child.kill('SIGKILL');
+        await ended;
+      }
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A UDP port of 127.0.0.1 that nothing used a moment ago. */
+export async function freeUdpPort(): Promise<number> {
+  const socket = createSocket('udp4');
+  await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
+  const { port } = socket.address();
+  await new Promise<void>((done) => socket.close(() => done()));
+  return port;
+}
