@@ -55,7 +55,11 @@ export default tseslint.config(
       'no-console': 'off',
       '@typescript-eslint/no-floating-promises': [
         'error',
-        { allowForKnownSafeCalls: [{ from: 'package', name: ['test', 'describe', 'it', 'suite'], package: 'node:test' }] },
+        {
+          allowForKnownSafeCalls: [
+            { from: 'package', name: ['test', 'describe', 'it', 'suite'], package: 'node:test' },
+          ],
+        },
       ],
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
@@ -79,7 +83,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['*.js', '**/*.js'],
+    files: ['**/*.js', '**/*.mjs'],
     ...tseslint.configs.disableTypeChecked,
     languageOptions: { globals: globals.node },
   },

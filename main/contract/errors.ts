@@ -7,6 +7,7 @@
 /** What a person can do about each code stands beside it. */
 export const ERROR_CODES = {
   CONFIG_INVALID: 'correct the named key in the settings file',
+  CONFIG_UNWRITABLE: 'make the settings file and its folder writable',
   PORT_IN_USE: 'stop the named process, or listen on another address',
   PORT_FORBIDDEN: 'use a port above 1023, or allow the program to bind this one',
   ADDRESS_UNAVAILABLE: 'use an address that this machine has',

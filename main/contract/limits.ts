@@ -33,6 +33,8 @@ export const LIMITS = {
   pendingQuestionsMax: 8_192,
   /** Clients that may wait for one identical question in flight. */
   waitersPerQuestionMax: 256,
+  /** Clients that may wait for upstream answers in all, per data-plane thread. */
+  waitersMax: 16_384,
   /** TCP connections from clients, per data-plane thread. RFC 7766 §6.2.2. */
   tcpConnectionsMax: 512,
   /** TCP connections from one client address. */
@@ -53,8 +55,20 @@ export const LIMITS = {
   listFetchMs: 60_000,
   /** Redirects followed for one list. */
   listRedirectsMax: 5,
+  /** Lists fetched at the same time. */
+  listFetchesMax: 4,
+  /** Removed lists whose id and name are kept, so that old log rows still name them. */
+  listsRetiredMax: 1_000,
   /** Lists in the settings. */
   listsMax: 64,
+  /** Names of all lists together, one in two lists counted twice. */
+  tableEntriesMax: 8_000_000,
+  /** Bytes of those names. */
+  tableNameBytesMax: 256 * 1024 * 1024,
+  /** A line above this is ignored, unless it is a comment. */
+  listLineBytesMax: 65_536,
+  /** Time for one compilation of all lists before its thread is ended. */
+  listCompileMs: 120_000,
   /** User rules in the settings. */
   rulesMax: 10_000,
 
@@ -72,10 +86,26 @@ export const LIMITS = {
   /** Time one log search may take. */
   searchMs: 2_000,
 
+  /** The settings file. Room for LIMITS.rulesMax rules of ordinary length. */
+  settingsBytesMax: 4 * 1024 * 1024,
+  /** Client connections of the HTTP door, live streams included. */
+  httpConnectionsMax: 256,
+
   /** Longest pause a person can ask for. */
   pauseMinutesMax: 24 * 60,
   /** Data-plane threads. */
   threadsMax: 16,
+
+  /** Answer bytes that one TCP client may leave unread before its connection is closed. */
+  tcpUnsentBytesMax: 256 * 1024,
+  /** UDP sockets towards upstreams, per data-plane thread, each on a random port. RFC 5452 §9.2. */
+  upstreamSocketsMax: 256,
+  /** Times one question is sent upstream, over all servers, within its budget. */
+  upstreamAttemptsMax: 8,
+  /** TCP connections to one upstream, per data-plane thread. */
+  upstreamTcpConnectionsMax: 4,
+  /** Questions of one upstream TCP connection that may be unanswered. */
+  upstreamTcpPipelineMax: 128,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {

@@ -1,1 +1,316 @@
-export interface DomainTable { placeholder: true }
+/**
+ * The compiled form of block lists and user rules: a set of domain names in one immutable buffer,
+ * with list, action and source line of each entry.
+ *
+ * Built by lists/table-builder.ts, saved and loaded by lists/snapshot.ts, read by every data-plane
+ * thread at once (a SharedArrayBuffer is passed by reference and never written again).
+ *
+ *   word  0  magic "SLDT"          word  4  names (distinct)
+ *         1  layout version              5  bytes of the names part
+ *         2  slots, a power of two       6  bytes of the whole buffer
+ *         3  entries                     7  checksum of everything else
+ *         8..15  key of the inputs, 32 bytes, free for the owner
+ *
+ *   +--------+----------------+----------------------------------+---------------------------+
+ *   | header | slots          | entries, 12 bytes each           | names                     |
+ *   | 64 B   | 4 B each       | name offset | line | tag          | wire labels, 0, wire ...  |
+ *   +--------+----------------+----------------------------------+---------------------------+
+ *
+ *   slot = high 8 bits of the hash | 24 bits of (entry index + 1); 0 is an empty slot
+ *   tag  = flags << 16 | list id
+ *
+ * Open addressing, linear probing, at most 3/4 full. The 8 hash bits in the slot spare nearly every
+ * look at an entry that is not the one sought, so that a miss touches one cache line per suffix.
+ * Entries of one name lie side by side, all but the last with FLAG_MORE, so that a name in several
+ * lists keeps every attribution for 12 bytes and is stored once. Index cost: 4/0.75 to 8/0.75 bytes
+ * for slots, 12 for the entry, 1 for the terminator: at most 23.7 bytes a name beside its labels.
+ * Words are in the machine's byte order; the magic word tells a foreign one.
+ */
+
+/** A parsed name, as the table needs it; the engine's Query is one. */
+export interface NameView {
+  /** Lower-case wire labels without root, name[0, nameLength). */
+  readonly name: Uint8Array;
+  readonly nameLength: number;
+  readonly labelCount: number;
+  /** Offset in `name` of each label's length byte, first label first. */
+  readonly labelStarts: Uint8Array;
+  /** Hash (engine/name.ts) of the suffix that starts at label i. */
+  readonly suffixHashes: Int32Array;
+}
+
+/** Bits of what `match` returns. */
+export const MATCH_BLOCK = 1;
+export const MATCH_ALLOW = 2;
+
+/** Flags of an entry. The lowest two are the MATCH bits; one of them is set. */
+export const FLAG_BLOCK = MATCH_BLOCK;
+export const FLAG_ALLOW = MATCH_ALLOW;
+/** Names only itself, not what lies below. */
+export const FLAG_EXACT = 4;
+/** Reserved for rules that win over allow rules; no reader honours it yet. */
+export const FLAG_IMPORTANT = 8;
+/** The next entry is of the same name. */
+export const FLAG_MORE = 128;
+
+export const TABLE_MAGIC = 0x54444c53;
+export const TABLE_VERSION = 1;
+export const TABLE_HEADER_BYTES = 64;
+/** Int32 words of one entry. */
+export const ENTRY_WORDS = 3;
+/** Entry indexes take 24 bits of a slot, and 0 means empty. */
+export const TABLE_ENTRIES_MAX = 0xff_ff_fe;
+
+const WORD_CHECKSUM = 7;
+const WORD_KEY = 8;
+export const TABLE_KEY_BYTES = 32;
+
+/** Where the parts of a table with these counts begin, in bytes. */
+export interface TableLayout {
+  readonly entriesAt: number;
+  readonly namesAt: number;
+  /** Size of the whole buffer, a multiple of 4. */
+  readonly totalBytes: number;
+}
+
+export function tableLayout(slots: number, entries: number, nameBytes: number): TableLayout {
+  const entriesAt = TABLE_HEADER_BYTES + slots * 4;
+  const namesAt = entriesAt + entries * ENTRY_WORDS * 4;
+  return { entriesAt, namesAt, totalBytes: Math.ceil((namesAt + nameBytes) / 4) * 4 };
+}
+
+/** Checksum over the whole buffer but the checksum word itself. Detects damage, not malice. */
+export function tableChecksum(buffer: SharedArrayBuffer | ArrayBuffer): number {
+  const words = new Int32Array(buffer);
+  let sum = 0x811c9dc5 | 0;
+  for (let at = 0; at < words.length; at++) {
+    if (at === WORD_CHECKSUM) continue;
+    sum = Math.imul(sum ^ (words[at] as number), 0x01000193);
+    sum ^= sum >>> 15;
+  }
+  return sum;
+}
+
+/** Counts that the header records. */
+export interface TableCounts {
+  readonly slots: number;
+  readonly entries: number;
+  readonly names: number;
+  readonly nameBytes: number;
+}
+
+/** Writes header and checksum of a table whose other parts are complete. For builders only. */
+export function sealTable(
+  buffer: SharedArrayBuffer | ArrayBuffer,
+  counts: TableCounts,
+  key?: Uint8Array,
+): void {
+  const { slots, entries, names, nameBytes } = counts;
+  const header = new Int32Array(buffer, 0, TABLE_HEADER_BYTES / 4);
+  header.set([TABLE_MAGIC, TABLE_VERSION, slots, entries, names, nameBytes, buffer.byteLength]);
+  if (key) new Uint8Array(buffer, WORD_KEY * 4, TABLE_KEY_BYTES).set(key);
+  header[WORD_CHECKSUM] = tableChecksum(buffer);
+}
+
+export class DomainTable {
+  readonly buffer: SharedArrayBuffer | ArrayBuffer;
+  /** Distinct names. */
+  readonly nameCount: number;
+  /** Name-and-list pairs; at least nameCount. */
+  readonly entryCount: number;
+
+  /** Results of the last `match`: the most specific block and allow entries; -1 and 0 for none. */
+  blockEntry = -1;
+  blockListId = 0;
+  /** Labels of the listed name. */
+  blockLabels = 0;
+  allowEntry = -1;
+  allowListId = 0;
+  allowLabels = 0;
+
+  readonly #mask: number;
+  readonly #slots: Int32Array;
+  readonly #entries: Int32Array;
+  readonly #names: Uint8Array;
+  /** Of the name being matched; 127 labels at most. */
+  readonly #firstSlots = new Int32Array(128);
+
+  /**
+   * @param buffer  a table as the builder made it, or as read from disk and then `verify`d
+   * @throws Error  on a wrong magic, version or size; the checksum is not looked at here
+   */
+  constructor(buffer: SharedArrayBuffer | ArrayBuffer) {
+    if (buffer.byteLength < TABLE_HEADER_BYTES || buffer.byteLength % 4 !== 0) {
+      throw new Error(`a domain table cannot have ${String(buffer.byteLength)} bytes`);
+    }
+    const header = new Int32Array(buffer, 0, TABLE_HEADER_BYTES / 4);
+    const [magic, version, slots, entries, names, nameBytes, totalBytes] = header;
+    if (magic !== TABLE_MAGIC) throw new Error('not a domain table');
+    if (version !== TABLE_VERSION) {
+      throw new Error(`domain table of version ${String(version)}, not ${String(TABLE_VERSION)}`);
+    }
+    const layout = checkedLayout(slots as number, entries as number, nameBytes as number);
+    if (totalBytes !== buffer.byteLength || layout?.totalBytes !== buffer.byteLength) {
+      throw new Error(`domain table of ${String(buffer.byteLength)} bytes has damaged sizes`);
+    }
+    this.buffer = buffer;
+    this.nameCount = names as number;
+    this.entryCount = entries as number;
+    this.#mask = (slots as number) - 1;
+    this.#slots = new Int32Array(buffer, TABLE_HEADER_BYTES, slots);
+    this.#entries = new Int32Array(buffer, layout.entriesAt, this.entryCount * ENTRY_WORDS);
+    this.#names = new Uint8Array(buffer, layout.namesAt, nameBytes);
+  }
+
+  /** A table without names. */
+  static empty(): DomainTable {
+    const buffer = new SharedArrayBuffer(tableLayout(1, 0, 0).totalBytes);
+    sealTable(buffer, { slots: 1, entries: 0, names: 0, nameBytes: 0 });
+    return new DomainTable(buffer);
+  }
+
+  /** Whether the checksum holds. Reads the whole buffer: about 0.3 ms per MiB. */
+  verify(): boolean {
+    return new Int32Array(this.buffer)[WORD_CHECKSUM] === tableChecksum(this.buffer);
+  }
+
+  /** The key of the inputs that the owner stored; TABLE_KEY_BYTES bytes. */
+  get key(): Uint8Array {
+    return new Uint8Array(this.buffer, WORD_KEY * 4, TABLE_KEY_BYTES);
+  }
+
+  /**
+   * Finds the most specific block entry and the most specific allow entry among the suffixes of
+   * two labels or more. Sets the block and allow fields of this object.
+   *
+   * @returns  MATCH_BLOCK, MATCH_ALLOW, both or 0
+   * Cost: one probe per suffix, no allocation (bench/micro/domain-table.bench.ts).
+   */
+  match(view: NameView): number {
+    this.blockEntry = -1;
+    this.blockListId = 0;
+    this.blockLabels = 0;
+    this.allowEntry = -1;
+    this.allowListId = 0;
+    this.allowLabels = 0;
+    let found = 0;
+    const last = view.labelCount - 2;
+    this.#readSlots(view, last);
+    for (let label = 0; label <= last && found !== (MATCH_BLOCK | MATCH_ALLOW); label++) {
+      if (this.#firstSlots[label] === 0) continue;
+      const entry = this.#find(view, label);
+      if (entry >= 0) found |= this.#take(entry, label, view.labelCount - label);
+    }
+    return found;
+  }
+
+  /**
+   * Reads the first slot of every suffix, without a branch between, so that the processor fetches
+   * their cache lines side by side: a table is far larger than its caches.
+   */
+  #readSlots(view: NameView, last: number): void {
+    for (let label = 0; label <= last; label++) {
+      const hash = view.suffixHashes[label] as number;
+      this.#firstSlots[label] = this.#slots[hash & this.#mask] as number;
+    }
+  }
+
+  /** 1-based line of an entry in its list; 0 when the index is out of range. */
+  entryLine(entry: number): number {
+    return this.#entries[entry * ENTRY_WORDS + 1] ?? 0;
+  }
+
+  /**
+   * Visits every entry that names a suffix of `view`, most specific first, those of several lists
+   * for one name in the order of the lists. For explanations; may allocate.
+   */
+  forEachMatch(
+    view: NameView,
+    visit: (
+      entry: number,
+      listId: number,
+      action: 'block' | 'allow',
+      labels: number,
+      line: number,
+    ) => void,
+  ): void {
+    for (let label = 0; label <= view.labelCount - 2; label++) {
+      let entry = this.#find(view, label);
+      if (entry < 0) continue;
+      for (let more = true; more; entry++) {
+        const tag = this.#entries[entry * ENTRY_WORDS + 2] as number;
+        const flags = tag >>> 16;
+        more = (flags & FLAG_MORE) !== 0;
+        if ((flags & FLAG_EXACT) !== 0 && label !== 0) continue;
+        const action = (flags & FLAG_BLOCK) !== 0 ? 'block' : 'allow';
+        visit(entry, tag & 0xffff, action, view.labelCount - label, this.entryLine(entry));
+      }
+    }
+  }
+
+  /** First entry of the suffix that starts at `label`; -1 when it is not listed. */
+  #find(view: NameView, label: number): number {
+    const hash = view.suffixHashes[label] as number;
+    const slots = this.#slots;
+    const mask = this.#mask;
+    let at = hash & mask;
+    let slot = slots[at] as number;
+    while (slot !== 0) {
+      if ((slot ^ hash) >>> 24 === 0) {
+        const entry = (slot & 0xffffff) - 1;
+        if (this.#isNamed(entry, view, view.labelStarts[label] as number)) return entry;
+      }
+      at = (at + 1) & mask;
+      slot = slots[at] as number;
+    }
+    return -1;
+  }
+
+  /** Whether the entry's stored name is view.name[start, nameLength). */
+  #isNamed(entry: number, view: NameView, start: number): boolean {
+    const names = this.#names;
+    const name = view.name;
+    const end = view.nameLength;
+    let stored = this.#entries[entry * ENTRY_WORDS] as number;
+    for (let at = start; at < end; at++, stored++) {
+      if (names[stored] !== name[at]) return false;
+    }
+    return names[stored] === 0;
+  }
+
+  /** Notes the entries of one listed name where nothing more specific was noted before. */
+  #take(first: number, label: number, labels: number): number {
+    let found = 0;
+    for (let entry = first; ; entry++) {
+      const tag = this.#entries[entry * ENTRY_WORDS + 2] as number;
+      const flags = tag >>> 16;
+      if ((flags & FLAG_EXACT) === 0 || label === 0) {
+        found |= flags & (MATCH_BLOCK | MATCH_ALLOW);
+        if ((flags & FLAG_BLOCK) !== 0) this.#takeBlock(entry, tag & 0xffff, labels);
+        else this.#takeAllow(entry, tag & 0xffff, labels);
+      }
+      if ((flags & FLAG_MORE) === 0) return found;
+    }
+  }
+
+  #takeBlock(entry: number, listId: number, labels: number): void {
+    if (this.blockEntry >= 0) return;
+    this.blockEntry = entry;
+    this.blockListId = listId;
+    this.blockLabels = labels;
+  }
+
+  #takeAllow(entry: number, listId: number, labels: number): void {
+    if (this.allowEntry >= 0) return;
+    this.allowEntry = entry;
+    this.allowListId = listId;
+    this.allowLabels = labels;
+  }
+}
+
+/** The layout, or null when the counts cannot be those of a table (no free slot, for one). */
+function checkedLayout(slots: number, entries: number, nameBytes: number): TableLayout | null {
+  const isPowerOfTwo = slots > 0 && (slots & (slots - 1)) === 0;
+  if (!isPowerOfTwo || entries < 0 || entries > TABLE_ENTRIES_MAX || nameBytes < 0) return null;
+  return tableLayout(slots, entries, nameBytes);
+}

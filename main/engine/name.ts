@@ -47,42 +47,41 @@ export function hashName(bytes: Uint8Array, start: number, end: number): number 
  */
 export function writeName(text: string, out: Uint8Array, start: number): number {
   if (text === '' || text === '.') return 0;
-  let lengthAt = start;
-  let at = start + 1;
-  const end = start + 254;
-  for (let index = 0; index < text.length; index++) {
-    let code = text.charCodeAt(index);
-    if (code === 0x2e) {
-      if (index === text.length - 1) break;
-      if (!closeLabel(out, lengthAt, at)) return -1;
-      lengthAt = at++;
-      continue;
-    }
-    if (code === 0x5c) {
-      const digits = /^\d{3}/.exec(text.slice(index + 1, index + 4));
-      code = digits ? Number(digits[0]) : text.charCodeAt(index + 1);
-      if (!(code <= 255)) return -1;
-      index += digits ? 3 : 1;
-    } else if (code > 0x7f) {
-      const point = text.codePointAt(index) as number;
-      if (point > 0xffff) index++;
-      for (const byte of Buffer.from(String.fromCodePoint(point))) {
-        if (at >= end) return -1;
-        out[at++] = byte;
-      }
-      continue;
-    }
-    if (at >= end) return -1;
-    out[at++] = code >= 0x41 && code <= 0x5a ? code + 32 : code;
+  let at = start;
+  for (const label of labelsOf(text)) {
+    if (label.length < 1 || label.length > 63 || at + 1 + label.length > start + 254) return -1;
+    out[at] = label.length;
+    out.set(label, at + 1);
+    at += 1 + label.length;
   }
-  return closeLabel(out, lengthAt, at) ? at - start : -1;
+  return at - start;
 }
 
-function closeLabel(out: Uint8Array, lengthAt: number, end: number): boolean {
-  const length = end - lengthAt - 1;
-  if (length < 1 || length > 63) return false;
-  out[lengthAt] = length;
-  return true;
+const TEXT_PART = /\\(\d{3})|\\([^])|(\.)|([^\\.]+)|(\\)$/g;
+
+/** Splits presentation form into label bytes; a label that cannot be comes out empty. */
+function labelsOf(text: string): number[][] {
+  const labels: number[][] = [[]];
+  const body = /(^|[^\\])(\\\\)*\.$/.test(text) ? text.slice(0, -1) : text;
+  for (const [, decimal, escaped, dot, plain] of body.matchAll(TEXT_PART)) {
+    if (dot !== undefined) {
+      labels.push([]);
+      continue;
+    }
+    const bytes = decimal === undefined ? textBytes(escaped ?? plain) : [Number(decimal)];
+    if (bytes === null || bytes[0] === undefined || bytes[0] > 255) return [[]];
+    (labels[labels.length - 1] as number[]).push(...bytes);
+  }
+  return labels;
+}
+
+function textBytes(text: string | undefined): number[] | null {
+  return text === undefined ? null : [...Buffer.from(text)].map(lowerCase);
+}
+
+/** ASCII A-Z to a-z; every other byte unchanged. */
+export function lowerCase(byte: number): number {
+  return byte >= 0x41 && byte <= 0x5a ? byte + 32 : byte;
 }
 
 /**

@@ -9,6 +9,7 @@
 import { rm, readdir, stat, writeFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { InputOptions } from 'rolldown';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const STAMP = join(ROOT, 'dist', 'built');
@@ -54,7 +55,7 @@ async function buildMain(): Promise<void> {
     external: [/^node:/, 'electron', 'better-sqlite3'],
     platform: 'node',
     cwd: ROOT,
-  } as const;
+  } satisfies Partial<InputOptions>;
   const program = await rolldown({
     ...shared,
     input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(ROOT, 'main', `${entry}.ts`)])),
@@ -90,5 +91,8 @@ async function newestMs(path: string): Promise<number> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await build((line) => process.stderr.write(`${line}\n`));
+  const onlyIfStale = process.argv.includes('--if-stale');
+  if (!onlyIfStale || !(await isBuilt())) {
+    await build((line) => process.stderr.write(`${line}\n`));
+  }
 }

@@ -1,0 +1,87 @@
+/**
+ * `npm run bench:readme`: writes the figures of README.md from the committed result files. Between
+ * the two markers nothing is written by hand; test/bench/claims.test.ts compares.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Redline } from './load/redline.ts';
+import type { Machine } from './load/result-file.ts';
+import type { Soak } from './load/soak.ts';
+import type { Step } from './load/verdict.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+export const BEGIN = '<!-- figures: begin (npm run bench:readme) -->';
+export const END = '<!-- figures: end -->';
+
+interface Header {
+  readonly command: string;
+  readonly commit: string;
+  readonly date: string;
+  readonly machine: Machine;
+  readonly names: number;
+}
+
+/** The block of README.md between the markers, markers included. */
+export function figuresBlock(): string {
+  const redline = readResult<Header & Redline>('redline');
+  const soak = readResult<Header & Soak>('soak');
+  const { machine } = redline;
+  const lines = [
+    BEGIN,
+    '',
+    `Measured on ${String(machine.cores)} shared cores (${machine.cpuModel}), load generator ` +
+      `included, with ${count(redline.names)} listed names and the log on; Node ${machine.node}, ` +
+      `dnsperf ${machine.generator}, commit ${redline.commit}.`,
+    '',
+    '| path | most answers a second that held | at 10,000 a second: client p50 / p99 | engine p99 | CPU | memory | log lines dropped |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
+    ...redline.knees.map((knee) => row(knee.path, knee.qps, redline.steps)),
+    '',
+    `Soak: ${count(soak.sent)} queries in ${String(soak.seconds)} s at ${count(soak.rate)} a ` +
+      `second, ${count(soak.answered)} answered, ${count(soak.wrongRcodes)} wrong, memory ` +
+      `${mib(soak.rss.minBytes)} to ${mib(soak.rss.maxBytes)} MiB.`,
+    '',
+    `Made by \`${redline.command} -- --out bench/results\` and ` +
+      `\`${soak.command} -- --out bench/results\`; the files are in \`bench/results/\`.`,
+    '',
+    END,
+  ];
+  return lines.join('\n');
+}
+
+function row(path: string, qps: number, steps: readonly Step[]): string {
+  const step = steps.find((one) => one.path === path && one.offered === 10_000);
+  if (step === undefined) return `| ${path} | ${count(Math.round(qps))} | | | | | |`;
+  const seconds = step.sent / 10_000;
+  return (
+    `| ${path} | ${count(Math.floor(qps / 100) * 100)} | ${ms(step.clientP50Us)} / ` +
+    `${ms(step.clientP99Us)} ms | ${ms(step.engineP99Us)} ms | ` +
+    `${((step.cpuSeconds / seconds) * 100).toFixed(0)} % of a core | ` +
+    `${mib(step.rssBytes)} MiB | ${count(step.logDropped)} |`
+  );
+}
+
+function readResult<Body>(name: string): Body {
+  return JSON.parse(readFileSync(join(ROOT, 'bench/results', `${name}.json`), 'utf8')) as Body;
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+function ms(us: number): string {
+  return (us / 1000).toFixed(2);
+}
+
+function mib(bytes: number): string {
+  return (bytes / 2 ** 20).toFixed(0);
+}
+
+if (import.meta.main) {
+  const path = join(ROOT, 'README.md');
+  const text = readFileSync(path, 'utf8');
+  const [before, rest] = text.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined) throw new Error('README.md lacks the markers');
+  writeFileSync(path, `${before}${figuresBlock()}${after}`);
+}

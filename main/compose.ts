@@ -1,0 +1,332 @@
+/**
+ * Builds the program from a data folder: the one file that knows all parts.
+ *
+ * Called by headless.ts and electron/main.ts, in the main thread. The order is the shortest way to
+ * the first answer: settings, then lists and log side by side, then the data plane; doors come
+ * after, because DNS must not wait for them. What was opened is closed in the reverse order.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import type { LookupFunction } from 'node:net';
+import { join } from 'node:path';
+import type { Config } from './contract/config.ts';
+import { AppError } from './contract/errors.ts';
+import { LIMITS } from './contract/limits.ts';
+import { DataPlane } from './dataplane/data-plane.ts';
+import { RunFile } from './interfaces/run-file.ts';
+import { ListManager } from './lists/list-manager.ts';
+import { compileRules } from './lists/rules.ts';
+import { QueryLog } from './log/query-log.ts';
+import { LogRing } from './log/ring.ts';
+import { bindError } from './net/bind-error.ts';
+import { createLookup } from './net/bootstrap.ts';
+import { formatEndpoint, parseListen } from './net/server-address.ts';
+import { expandServers } from './net/system-servers.ts';
+import { realClock } from './service/clock.ts';
+import { ConfigStore } from './service/config-store.ts';
+import { Health } from './service/health.ts';
+import { buildPolicy } from './service/policy-builder.ts';
+import { ProtectionSwitch } from './service/protection.ts';
+import { programVersion, rendererPath, resourcePath } from './service/resources.ts';
+import { Service } from './service/service.ts';
+
+/** Ports tried, on the same address, when port 53 cannot be had and a fallback is allowed. */
+const FALLBACK_PORTS = [5353, 15353];
+
+export interface ComposeOptions {
+  /** Made when missing, for this user only. */
+  readonly dataDirectory: string;
+  /** Default: sluice.yaml in the data folder. Made from the template when missing. */
+  readonly configFile?: string;
+  /** In place of dns.listen. */
+  readonly listen?: readonly string[];
+  /** Listen on another port when 53 is taken or forbidden. */
+  readonly portFallback?: boolean;
+  /** Gets one line for each step worth telling a person. */
+  readonly onProgress?: (line: string) => void;
+}
+
+export interface Program {
+  readonly service: Service;
+  /** Bound addresses of the DNS listeners, as "127.0.0.1:53". */
+  readonly listening: readonly string[];
+  readonly configFile: string;
+  /**
+   * Opens the HTTP door and tells the command line where it is.
+   *
+   * @param options  `listen` in place of http.listen; `portFallback` takes any port when that is taken
+   * @returns        the bound address; null when the door cannot be loaded, which health tells
+   * @throws         AppError PORT_IN_USE, PORT_FORBIDDEN, ADDRESS_UNAVAILABLE
+   */
+  openHttp(options?: HttpChoice): Promise<string | null>;
+  /** Stops answering, drains the log, and gives the data folder back. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface HttpChoice {
+  readonly listen?: string;
+  readonly portFallback?: boolean;
+}
+
+/**
+ * @throws AppError CONFIG_INVALID, CONFIG_UNWRITABLE, ALREADY_RUNNING, PORT_IN_USE, PORT_FORBIDDEN,
+ *         ADDRESS_UNAVAILABLE; nothing is left open then
+ */
+export async function compose(options: ComposeOptions): Promise<Program> {
+  const closers = new Closers();
+  try {
+    return await build(options, closers);
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}
+
+async function build(options: ComposeOptions, closers: Closers): Promise<Program> {
+  const { dataDirectory, onProgress: say = () => undefined } = options;
+  const configFile = options.configFile ?? join(dataDirectory, 'sluice.yaml');
+  const version = programVersion();
+  const token = randomBytes(32).toString('base64url');
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+  const runFile = await RunFile.claim(dataDirectory, version, token);
+  closers.add(() => runFile.release());
+  const store = await ConfigStore.open({
+    file: configFile,
+    templateFile: resourcePath('sluice.yaml'),
+  });
+  say(`settings ${configFile}${store.isNew ? ' (new, made from the template)' : ''}`);
+
+  const { service, listening } = await startParts(options, store, version, closers);
+  closers.add(() => service.close());
+  await runFile.publish({ dns: listening, http: null });
+  return {
+    service,
+    listening,
+    configFile,
+    async openHttp(choice = {}) {
+      const door = await openDoor(
+        service,
+        choice,
+        store.config.http.listen,
+        { token, version },
+        say,
+      );
+      if (!door) return null;
+      closers.add(() => door.close());
+      const http = formatEndpoint(door.address, door.port);
+      await runFile.publish({ dns: listening, http });
+      return http;
+    },
+    close: () => closers.close(),
+  };
+}
+
+/** Opens lists, log, switch and data plane, and puts the service over them. */
+async function startParts(
+  options: ComposeOptions,
+  store: ConfigStore,
+  version: string,
+  closers: Closers,
+): Promise<{ readonly service: Service; readonly listening: readonly string[] }> {
+  const { dataDirectory, onProgress: say = () => undefined } = options;
+  const { config } = store;
+  const listen = options.listen ?? config.dns.listen;
+  const clock = realClock;
+  const health = new Health(clock);
+  // The parts call back as soon as they are open; what comes before the service stands, it reads.
+  const late: { service?: Service } = {};
+  const rings = logRings(config.dns.threads);
+  const bootstrap = bootstrapLookup(config, listen);
+
+  const protection = await ProtectionSwitch.open({
+    file: join(dataDirectory, 'protection.json'),
+    clock,
+    onChange: () => late.service?.protectionChanged(),
+    onSaveFailed: (reason) => {
+      health.setNotice('protection', `The switch is not remembered over a restart: ${reason}.`);
+    },
+  });
+  closers.add(() => protection.close());
+  // A slow disk may hold up the log for seconds; DNS does not wait for it.
+  const logOpening = openLog(dataDirectory, config, rings, late);
+  closers.add(() => logOpening.then((log) => log.close()));
+  const lists = await openLists(dataDirectory, config, bootstrap.lookup, late, closers);
+  say(`lists: ${String(lists.nameCount)} names`);
+  const policy = buildPolicy({
+    version: 1,
+    filtering: protection.isFiltering,
+    config,
+    rules: compileRules(config.rules),
+    lists: lists.table,
+  });
+  const plane = await startPlane(options, listen, {
+    upstreams: config.dns.upstreams,
+    threads: config.dns.threads,
+    rings,
+    policy,
+    onFault: (reason) => {
+      health.fault(reason);
+      late.service?.stateChanged();
+      say(reason);
+    },
+  });
+  closers.add(() => plane.close());
+  const log = await logOpening;
+  late.service = new Service({
+    ...{ version, clock, store, protection, health, plane, lists, log, policy },
+    logRing: ringReader(rings),
+    setBootstrap: bootstrap.set,
+  });
+  return { service: late.service, listening: plane.listening };
+}
+
+type PlaneOptions = Parameters<typeof DataPlane.start>[0];
+
+async function startPlane(
+  options: ComposeOptions,
+  listen: readonly string[],
+  rest: Omit<PlaneOptions, 'listen'>,
+): Promise<DataPlane> {
+  try {
+    return await DataPlane.start({ ...rest, listen: [...listen] });
+  } catch (error) {
+    if (options.portFallback !== true || !isPortTrouble(error)) throw error;
+    let last: unknown = error;
+    for (const port of FALLBACK_PORTS) {
+      const other = listen.map((text) => text.replace(/:53$/, `:${String(port)}`));
+      if (other.every((text, index) => text === listen[index])) break;
+      options.onProgress?.(`${(last as AppError).message}; trying port ${String(port)}`);
+      try {
+        return await DataPlane.start({ ...rest, listen: other });
+      } catch (next) {
+        if (!isPortTrouble(next)) throw next;
+        last = next;
+      }
+    }
+    throw last;
+  }
+}
+
+function isPortTrouble(error: unknown): boolean {
+  return (
+    error instanceof AppError && (error.code === 'PORT_IN_USE' || error.code === 'PORT_FORBIDDEN')
+  );
+}
+
+async function openLists(
+  dataDirectory: string,
+  config: Config,
+  lookup: LookupFunction,
+  late: { service?: Service },
+  closers: Closers,
+): Promise<ListManager> {
+  const lists = await ListManager.open({
+    directory: join(dataDirectory, 'lists'),
+    sources: config.lists,
+    refreshHours: config.listRefreshHours,
+    lookup,
+    builtinDirectory: resourcePath('lists'),
+    onTable: () => late.service?.tableChanged(),
+    onStatus: () => late.service?.stateChanged(),
+  });
+  closers.add(() => lists.close());
+  return lists;
+}
+
+async function openLog(
+  dataDirectory: string,
+  config: Config,
+  rings: SharedArrayBuffer[],
+  late: { service?: Service },
+): Promise<QueryLog> {
+  return QueryLog.open({
+    directory: join(dataDirectory, 'log'),
+    settings: config.log,
+    rings,
+    onLive: (rows, leftOut) => late.service?.rowsLogged(rows, leftOut),
+    onState: () => late.service?.stateChanged(),
+  });
+}
+
+/** The log ring's slots, divided among the data-plane threads. */
+function logRings(threads: number): SharedArrayBuffer[] {
+  const slots = Math.floor(LIMITS.logRingSlots / threads);
+  return Array.from({ length: threads }, (_, index) =>
+    LogRing.createBuffer(index === 0 ? LIMITS.logRingSlots - slots * (threads - 1) : slots),
+  );
+}
+
+function ringReader(buffers: readonly SharedArrayBuffer[]) {
+  const rings = buffers.map((buffer) => new LogRing(buffer));
+  return () => ({
+    capacity: rings.reduce((sum, ring) => sum + ring.capacity, 0),
+    depth: rings.reduce((sum, ring) => sum + ring.depth, 0),
+  });
+}
+
+/** A lookup whose servers can be exchanged while downloads use it. */
+function bootstrapLookup(config: Config, listen: readonly string[]) {
+  let current = createLookup(expandServers(config.dns.bootstrap, listen));
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    current(hostname, options, callback);
+  };
+  return {
+    lookup,
+    set: (servers: readonly string[]) => {
+      current = createLookup(expandServers(servers, listen));
+    },
+  };
+}
+
+async function openDoor(
+  service: Service,
+  choice: HttpChoice,
+  configured: string,
+  { token, version }: { readonly token: string; readonly version: string },
+  say: (line: string) => void,
+) {
+  const { address, port } = parseListen(choice.listen ?? configured);
+  const http = await import('./interfaces/http.ts').catch((error: unknown) => {
+    service.setProblem('http', `The HTTP door cannot be loaded: ${String(error)}.`);
+    return null;
+  });
+  if (!http) return null;
+  const open = (chosen: number) =>
+    http.openHttpDoor({
+      ...{ service, address, port: chosen, token, version },
+      pageFolder: rendererPath(),
+    });
+  try {
+    return await open(port);
+  } catch (error) {
+    const refused = bindError(error as NodeJS.ErrnoException, 'tcp', address, port);
+    if (choice.portFallback !== true || !isPortTrouble(refused)) throw refused;
+    say(`${refused.message}; taking a free port`);
+    return open(0);
+  }
+}
+
+/** Closes what was opened, last first, once. One failure does not keep the others open. */
+class Closers {
+  readonly #stack: (() => Promise<void>)[] = [];
+  #closing: Promise<void> | undefined;
+
+  /** What is opened while everything is being closed is closed at once. */
+  add(close: () => Promise<void>): void {
+    if (this.#closing) this.#closing = this.#closing.then(close);
+    else this.#stack.push(close);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#run();
+    return this.#closing;
+  }
+
+  async #run(): Promise<void> {
+    const errors: unknown[] = [];
+    for (let close = this.#stack.pop(); close; close = this.#stack.pop()) {
+      await close().catch((error: unknown) => errors.push(error));
+    }
+    if (errors.length > 0) throw new AggregateError(errors, 'closing failed');
+  }
+}

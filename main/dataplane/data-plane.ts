@@ -1,0 +1,218 @@
+/**
+ * The data plane as the main thread sees it: as many threads as configured, each with sockets and
+ * an engine of its own, sharing the listening ports. Used by compose.ts and the service.
+ *
+ *     setPolicy, setUpstreams ──messages──▶ thread 1 … n      (dataplane-thread.ts)
+ *     counters, latency ◀──shared memory── one block a thread
+ *
+ * Several threads need a runtime that spreads one port over them (`canReusePort`: Linux with
+ * Node 22.12 or 23.1 and later). Elsewhere one thread does all the work, and `onFault` says so.
+ */
+import { COUNTER, COUNTER_BLOCK_SLOTS, COUNTERS } from '../contract/counters.ts';
+import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
+import { invariant } from '../contract/errors.ts';
+import type { Latency } from '../contract/methods.ts';
+import { canReusePort } from '../net/packet-handler.ts';
+import { formatEndpoint, formatServer, parseListen } from '../net/server-address.ts';
+import type { Endpoint, PlainServer } from '../net/server-address.ts';
+import { expandServers } from '../net/system-servers.ts';
+import type { PolicyMessage, ThreadSetup, ToThread } from './messages.ts';
+import { readHistogram, readLatency } from './quantiles.ts';
+import { ThreadKeeper } from './thread-keeper.ts';
+
+/** What a data plane is started with. */
+export interface DataPlaneOptions {
+  /** "127.0.0.1:53", "[::1]:53"; UDP and TCP each. Port 0 lets the system choose. */
+  readonly listen: readonly string[];
+  /** As in the settings; "system" stands for the machine's own servers. */
+  readonly upstreams: readonly string[];
+  /** 1..LIMITS.threadsMax */
+  readonly threads: number;
+  /** One a thread, from LogRing.createBuffer; those of threads that are not started stay empty. */
+  readonly rings: readonly SharedArrayBuffer[];
+  readonly policy: PolicyMessage;
+  /** One sentence about something that went wrong and was survived. */
+  readonly onFault: (reason: string) => void;
+  /** For tests of runtimes without SO_REUSEPORT. */
+  readonly mayReusePort?: boolean;
+}
+
+/** A running data plane. */
+export class DataPlane {
+  /** As bound, ports that were 0 filled in. */
+  readonly listening: readonly string[];
+  /** How UDP is served: "in batches", or "one packet at a time" and why. */
+  readonly udp: string;
+  readonly #keepers: readonly ThreadKeeper[];
+  readonly #blocks: readonly Float64Array[];
+  readonly #state: PlaneState;
+  #closed: Promise<void> | null = null;
+
+  /**
+   * Starts the threads and resolves when all of them answer.
+   *
+   * @throws AppError PORT_IN_USE, PORT_FORBIDDEN, ADDRESS_UNAVAILABLE, CONFIG_INVALID; then nothing
+   *         is left running
+   */
+  static async start(options: DataPlaneOptions): Promise<DataPlane> {
+    const threads = usableThreads(options);
+    invariant(options.rings.length >= threads, 'every data-plane thread has a log ring');
+    const state: PlaneState = {
+      listen: options.listen.map(parseListen),
+      servers: expandServers(options.upstreams, options.listen),
+      policy: options.policy,
+      restarts: 0,
+    };
+    const blocks = Array.from({ length: threads }, makeBlock);
+    const keepers = blocks.map((block, index) => makeKeeper(options, state, block, index, threads));
+    try {
+      const [first, ...others] = keepers;
+      invariant(first !== undefined, 'a data plane has a thread');
+      const { endpoints, udp } = await first.start();
+      state.listen = endpoints;
+      await Promise.all(others.map((keeper) => keeper.start()));
+      return new DataPlane(state, keepers, blocks, udp);
+    } catch (error) {
+      await Promise.all(keepers.map((keeper) => keeper.close()));
+      throw error;
+    }
+  }
+
+  private constructor(
+    state: PlaneState,
+    keepers: readonly ThreadKeeper[],
+    blocks: readonly SharedArrayBuffer[],
+    udp: string,
+  ) {
+    this.#state = state;
+    this.#keepers = keepers;
+    this.#blocks = blocks.map((block) => new Float64Array(block));
+    this.listening = state.listen.map(({ address, port }) => formatEndpoint(address, port));
+    this.udp = udp;
+  }
+
+  /** The servers in use, "system" replaced; ExchangeResult.upstream and the log index this list. */
+  get upstreams(): readonly string[] {
+    return this.#state.servers.map(formatServer);
+  }
+
+  /** Threads that died and were started again. */
+  get restarts(): number {
+    return this.#state.restarts;
+  }
+
+  get threads(): number {
+    return this.#keepers.length;
+  }
+
+  /** Takes effect in each thread with its next packet. */
+  setPolicy(policy: PolicyMessage): void {
+    this.#state.policy = policy;
+    this.#post({ kind: 'policy', policy });
+  }
+
+  /** Servers that stay keep their sockets. @throws AppError CONFIG_INVALID; then nothing changes */
+  setUpstreams(upstreams: readonly string[]): void {
+    this.#state.servers = expandServers(upstreams, this.listening);
+    this.#post({ kind: 'upstreams', servers: this.#state.servers });
+  }
+
+  /** For another network: new upstream sockets, health forgotten. */
+  resetUpstreams(): void {
+    this.#post({ kind: 'reset-upstreams' });
+  }
+
+  flushCache(): void {
+    this.#post({ kind: 'flush-cache' });
+  }
+
+  /** All counters, summed over threads, since start. */
+  counters(): CounterSnapshot {
+    const sums = {} as CounterSnapshot;
+    for (const name of COUNTERS) {
+      let sum = 0;
+      for (const block of this.#blocks) sum += block[COUNTER[name]] as number;
+      sums[name] = sum;
+    }
+    return sums;
+  }
+
+  /** Quantiles since start: of all answers, and of those that needed an upstream. */
+  latency(): { local: Latency; upstream: Latency } {
+    return {
+      local: readLatency(this.#blocks, 'local'),
+      upstream: readLatency(this.#blocks, 'upstream'),
+    };
+  }
+
+  /** Answers by latency bucket (contract/counters.ts), summed over threads, since start. */
+  histograms(): Record<HistogramName, Float64Array> {
+    return {
+      local: readHistogram(this.#blocks, 'local'),
+      upstream: readHistogram(this.#blocks, 'upstream'),
+    };
+  }
+
+  /** Takes no more packets, lets answers on their way leave, ends the threads. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= Promise.all(this.#keepers.map((keeper) => keeper.close())).then(
+      () => undefined,
+    );
+    return this.#closed;
+  }
+
+  #post(message: ToThread): void {
+    for (const keeper of this.#keepers) keeper.post(message);
+  }
+}
+
+/** What a thread that starts now must know. */
+interface PlaneState {
+  listen: readonly Endpoint[];
+  servers: readonly PlainServer[];
+  policy: PolicyMessage;
+  restarts: number;
+}
+
+function usableThreads(options: DataPlaneOptions): number {
+  if (options.threads === 1 || (options.mayReusePort ?? canReusePort())) return options.threads;
+  options.onFault(
+    `one data-plane thread instead of ${String(options.threads)}: ` +
+      `this runtime (Node ${process.versions.node} on ${process.platform}) cannot share a port`,
+  );
+  return 1;
+}
+
+function makeBlock(): SharedArrayBuffer {
+  return new SharedArrayBuffer(COUNTER_BLOCK_SLOTS * Float64Array.BYTES_PER_ELEMENT);
+}
+
+function makeKeeper(
+  options: DataPlaneOptions,
+  state: PlaneState,
+  counters: SharedArrayBuffer,
+  index: number,
+  threads: number,
+): ThreadKeeper {
+  let hasStarted = false;
+  return new ThreadKeeper({
+    name: `data-plane thread ${String(index + 1)}`,
+    onFault: options.onFault,
+    onRestart: () => {
+      state.restarts++;
+    },
+    setup: (): ThreadSetup => {
+      const claimsAlone = threads > 1 && index === 0 && !hasStarted;
+      hasStarted = true;
+      return {
+        listen: state.listen,
+        reusePort: threads > 1,
+        claimsAlone,
+        servers: state.servers,
+        policy: state.policy,
+        ring: options.rings[index] as SharedArrayBuffer,
+        counters,
+      };
+    },
+  });
+}

@@ -1,0 +1,115 @@
+/**
+ * Entry of a data-plane thread: the engine between its listeners, its upstreams and its log ring.
+ * Started by thread-keeper.ts with a ThreadSetup; answers packets until told to close.
+ *
+ * Loaded late and lean: neither zod nor SQLite nor YAML is reachable from here.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { COUNTER } from '../contract/counters.ts';
+import type { CounterName } from '../contract/counters.ts';
+import { invariant, toWire } from '../contract/errors.ts';
+import { DomainTable } from '../engine/domain-table.ts';
+import { Engine } from '../engine/engine.ts';
+import type { Policy } from '../engine/policy.ts';
+import { LogRing } from '../log/ring.ts';
+import { systemClock } from '../net/clock.ts';
+import { loadUdpAddon } from '../net/native-udp-addon.ts';
+import { CryptoRandom } from '../net/random.ts';
+import { UpstreamPool } from '../net/upstream-pool.ts';
+import { claimAlone, openListeners } from './listeners.ts';
+import type { Listeners } from './listeners.ts';
+import type { FromThread, PolicyMessage, ThreadSetup, ToThread } from './messages.ts';
+
+/** Counters that tell a present state; a thread that ended left them as they were. */
+const GAUGES: readonly CounterName[] = ['pending', 'tcpConnections', 'cacheEntries', 'cacheBytes'];
+/** Longest wait at the end for answers that are on their way, and how often to look. */
+const DRAIN_MS = 1_000;
+const DRAIN_STEP_MS = 5;
+
+const port = parentPort;
+invariant(port !== null, 'the data plane runs in a worker thread');
+const setup = workerData as ThreadSetup;
+const slots = new Float64Array(setup.counters);
+const counters = { slots };
+const random = new CryptoRandom();
+
+for (const name of GAUGES) slots[COUNTER[name]] = 0;
+const pool = new UpstreamPool({ servers: setup.servers, clock: systemClock, random, counters });
+const engine = new Engine({
+  clock: systemClock,
+  random,
+  exchange: pool,
+  sink: new LogRing(setup.ring),
+  counters,
+});
+
+try {
+  engine.setPolicy(openPolicy(setup.policy));
+  const { addon, reason } = loadUdpAddon();
+  const common = { engine, counters, reusePort: setup.reusePort };
+  if (setup.claimsAlone) await claimAlone(setup.listen, common);
+  const listeners = await openListeners(setup.listen, common, addon);
+  port.on('message', (message: ToThread) => {
+    obey(message, listeners);
+  });
+  const udp = addon === null ? `one packet at a time (${reason})` : 'in batches';
+  report({ kind: 'listening', endpoints: listeners.endpoints, udp });
+} catch (error) {
+  report({ kind: 'failed', error: toWire(error) });
+  pool.close();
+}
+
+function report(message: FromThread): void {
+  port?.postMessage(message);
+}
+
+function obey(message: ToThread, listeners: Listeners): void {
+  switch (message.kind) {
+    case 'policy':
+      takePolicy(message.policy);
+      break;
+    case 'upstreams':
+      pool.setServers(message.servers);
+      break;
+    case 'reset-upstreams':
+      pool.reset();
+      break;
+    case 'flush-cache':
+      engine.flushCache();
+      break;
+    case 'close':
+      void close(listeners);
+      break;
+  }
+}
+
+/** A policy that cannot be opened would end every new thread too, so the old one stays. */
+function takePolicy(message: PolicyMessage): void {
+  try {
+    engine.setPolicy(openPolicy(message));
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    report({ kind: 'fault', reason: `policy ${String(message.version)} was refused: ${text}` });
+  }
+}
+
+function openPolicy(message: PolicyMessage): Policy {
+  return {
+    ...message,
+    rules: new DomainTable(message.rules),
+    lists: new DomainTable(message.lists),
+  };
+}
+
+/** Takes no more packets, lets answers that are on their way leave, and ends the thread. */
+async function close(listeners: Listeners): Promise<void> {
+  listeners.stop();
+  const untilMs = performance.now() + DRAIN_MS;
+  while (pool.unfinished > 0 && performance.now() < untilMs) {
+    await new Promise((resolve) => setTimeout(resolve, DRAIN_STEP_MS));
+  }
+  engine.close();
+  pool.close();
+  await listeners.close();
+  port?.close();
+}

@@ -1,0 +1,46 @@
+/**
+ * What crosses between the main thread (data-plane.ts) and a data-plane thread
+ * (dataplane-thread.ts). Tables, counters and log rings are shared memory; only references cross.
+ */
+import type { WireError } from '../contract/errors.ts';
+import type { Policy } from '../engine/policy.ts';
+import type { Endpoint, PlainServer } from '../net/server-address.ts';
+
+/** A Policy whose tables are still bytes; each thread opens its own view of them. */
+export type PolicyMessage = Omit<Policy, 'rules' | 'lists'> & {
+  readonly rules: SharedArrayBuffer;
+  readonly lists: SharedArrayBuffer;
+};
+
+/** What a thread begins with. */
+export interface ThreadSetup {
+  readonly listen: readonly Endpoint[];
+  /** Several threads share the endpoints. */
+  readonly reusePort: boolean;
+  /** Makes sure that no other program shares them: the kernel would split the packets with it. */
+  readonly claimsAlone: boolean;
+  readonly servers: readonly PlainServer[];
+  readonly policy: PolicyMessage;
+  /** Memory of a log/ring.ts LogRing. */
+  readonly ring: SharedArrayBuffer;
+  /** COUNTER_BLOCK_SLOTS doubles; totals of a thread that went before are kept. */
+  readonly counters: SharedArrayBuffer;
+}
+
+/** From the main thread. */
+export type ToThread =
+  | { readonly kind: 'policy'; readonly policy: PolicyMessage }
+  | { readonly kind: 'upstreams'; readonly servers: readonly PlainServer[] }
+  /** Another network: upstream sockets are made anew. */
+  | { readonly kind: 'reset-upstreams' }
+  | { readonly kind: 'flush-cache' }
+  | { readonly kind: 'close' };
+
+/** From a data-plane thread. */
+export type FromThread =
+  /** It answers now; ports that were 0 are filled in. */
+  | { readonly kind: 'listening'; readonly endpoints: readonly Endpoint[]; readonly udp: string }
+  /** It could not begin, and ends. */
+  | { readonly kind: 'failed'; readonly error: WireError }
+  /** Something was refused, and what was before stays. */
+  | { readonly kind: 'fault'; readonly reason: string };

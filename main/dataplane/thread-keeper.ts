@@ -1,0 +1,119 @@
+/**
+ * Keeps one data-plane thread running: starts it, passes messages on, starts it again when it dies,
+ * ends it. Used by data-plane.ts in the main thread.
+ *
+ * A new thread gets the same counter block and log ring, so that totals survive, and the present
+ * policy and servers. The wait before a restart doubles up to a bound, and begins anew after a
+ * minute without a death.
+ */
+import { Worker } from 'node:worker_threads';
+import { fromWire } from '../contract/errors.ts';
+import { threadEntry } from '../contract/thread-entry.ts';
+import type { FromThread, ThreadSetup, ToThread } from './messages.ts';
+
+const BACKOFF_FIRST_MS = 50;
+const BACKOFF_LAST_MS = 5_000;
+/** Running so long counts as recovered. */
+const STEADY_MS = 60_000;
+/** Longest wait for a thread to end by itself; its own drain takes a second at most. */
+const CLOSE_MS = 3_000;
+
+/** What a keeper asks and tells. */
+export interface KeeperOptions {
+  /** For texts: "data-plane thread 1". */
+  readonly name: string;
+  /** What a thread begins with now; asked anew at each start. */
+  readonly setup: () => ThreadSetup;
+  /** One sentence for the health report. */
+  readonly onFault: (reason: string) => void;
+  readonly onRestart: () => void;
+}
+
+/** What a thread says when it answers. */
+export type Listening = Extract<FromThread, { kind: 'listening' }>;
+
+/** One thread's keeper. */
+export class ThreadKeeper {
+  readonly #options: KeeperOptions;
+  #worker: Worker | null = null;
+  #restartTimer: NodeJS.Timeout | null = null;
+  #backoffMs = BACKOFF_FIRST_MS;
+  #isClosing = false;
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Starts the thread for the first time. @throws AppError when it cannot listen */
+  start(): Promise<Listening> {
+    return this.#run();
+  }
+
+  /** Passes a message on; one that is not running gets the present state when it starts. */
+  post(message: ToThread): void {
+    this.#worker?.postMessage(message);
+  }
+
+  /** The end of the thread; answers on their way are waited for. Idempotent. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    if (this.#restartTimer !== null) clearTimeout(this.#restartTimer);
+    this.#restartTimer = null;
+    const worker = this.#worker;
+    if (worker === null) return this.#ended;
+    worker.postMessage({ kind: 'close' } satisfies ToThread);
+    const timer = setTimeout(() => void worker.terminate(), CLOSE_MS);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+
+  /** Runs one thread; the promise settles when it answers or has ended before that. */
+  #run(): Promise<Listening> {
+    const worker = new Worker(threadEntry('dataplane/dataplane-thread'), {
+      workerData: this.#options.setup(),
+      name: this.#options.name,
+    });
+    this.#worker = worker;
+    const startedMs = performance.now();
+    return new Promise((resolve, reject) => {
+      let isListening = false;
+      let cause: Error = new Error('it ended without a word');
+      worker.on('message', (message: FromThread) => {
+        if (message.kind === 'listening') {
+          isListening = true;
+          resolve(message);
+        } else if (message.kind === 'failed') {
+          cause = fromWire(message.error);
+        } else {
+          this.#options.onFault(`${this.#options.name}: ${message.reason}`);
+        }
+      });
+      worker.on('error', (error: Error) => {
+        cause = error;
+      });
+      this.#ended = new Promise((ended) => {
+        worker.on('exit', () => {
+          this.#worker = null;
+          if (performance.now() - startedMs > STEADY_MS) this.#backoffMs = BACKOFF_FIRST_MS;
+          if (isListening && !this.#isClosing) this.#restartLater(cause);
+          reject(cause);
+          ended();
+        });
+      });
+    });
+  }
+
+  #restartLater(cause: Error): void {
+    this.#options.onFault(`${this.#options.name} ended and is started again: ${cause.message}`);
+    this.#restartTimer = setTimeout(() => {
+      this.#restartTimer = null;
+      this.#options.onRestart();
+      this.#run().catch((error: unknown) => {
+        const text = error instanceof Error ? error : new Error(String(error));
+        if (!this.#isClosing) this.#restartLater(text);
+      });
+    }, this.#backoffMs);
+    this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF_LAST_MS);
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Entry of the desktop app: Electron's main process, which hosts the program and its threads.
+ *
+ * Order: one instance per data folder → the program starts and answers → window and tray. Leaving
+ * goes the other way, within a bound: log drained, ports free, process gone. Exit codes are those
+ * of the command line: 2 for a bad setting, 3 for a port that cannot be bound, 1 otherwise.
+ */
+import { app, dialog, Menu } from 'electron';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compose, type Program } from '../compose.ts';
+import { AppError, ERROR_CODES, type ErrorCode } from '../contract/errors.ts';
+import { defaultDataDirectory } from '../interfaces/data-directory.ts';
+import { rendererPath, resourcePath } from '../service/resources.ts';
+import { Desktop } from './desktop.ts';
+import { readStartOptions } from './start-options.ts';
+import { confinePages, registerUiScheme } from './window.ts';
+
+/** Longest wait for the program to drain its log and close its sockets. */
+const CLOSE_MS = 8_000;
+
+const EXIT_CODES: Partial<Record<ErrorCode, number>> = {
+  CONFIG_INVALID: 2,
+  PORT_IN_USE: 3,
+  PORT_FORBIDDEN: 3,
+  ADDRESS_UNAVAILABLE: 3,
+};
+
+const options = readStartOptions(process.argv.slice(1), process.cwd());
+// The same folder as without a window, so that the command line finds this instance too.
+const dataDirectory = options.dataDirectory ?? defaultDataDirectory();
+let starting: Promise<Program> | null = null;
+let desktop: Desktop | null = null;
+let isEnding = false;
+
+function begin(): void {
+  mkdirSync(dataDirectory, { recursive: true });
+  // The lock of the single instance lies in userData; Chromium's own files go one level down.
+  app.setPath('userData', dataDirectory);
+  app.setPath('sessionData', join(dataDirectory, 'chromium'));
+  if (!app.requestSingleInstanceLock()) {
+    say('Sluice is running already: its window is brought to the front');
+    app.exit(0);
+    return;
+  }
+  registerUiScheme();
+  app.on('second-instance', () => desktop?.showWindow());
+  app.on('activate', () => desktop?.showWindow());
+  // The program outlives its window; desktop.ts decides when that ends it.
+  app.on('window-all-closed', () => undefined);
+  app.on('before-quit', (event) => {
+    event.preventDefault();
+    void end(0);
+  });
+  // Without a listener Electron would put up a dialog and go on in an unknown state.
+  process.on('uncaughtException', (error) => void fail(error));
+  starting = start();
+  starting.then(show).catch(fail);
+}
+
+/** Brings the program up. DNS is answered from here on, with or without a window. */
+async function start(): Promise<Program> {
+  const program = await compose({
+    dataDirectory,
+    portFallback: true,
+    onProgress: say,
+    ...(options.configFile !== null && { configFile: options.configFile }),
+    ...(options.listen.length > 0 && { listen: options.listen }),
+  });
+  const http = await openHttp(program);
+  const doors = [`dns=${program.listening.join(',')}`, ...(http === null ? [] : [`http=${http}`])];
+  process.stdout.write(`ready ${doors.join(' ')}\n`);
+  return program;
+}
+
+/** The command line and browsers come in here; the window does not need it. */
+async function openHttp(program: Program): Promise<string | null> {
+  try {
+    return await program.openHttp({
+      portFallback: true,
+      ...(options.http !== null && { listen: options.http }),
+    });
+  } catch (error) {
+    say(messageOf(error));
+    return null;
+  }
+}
+
+async function show(program: Program): Promise<void> {
+  await app.whenReady();
+  // Electron's own resolver would ask DNS servers past the system, and past Sluice.
+  app.configureHostResolver({ enableBuiltInResolver: false, secureDnsMode: 'off' });
+  confinePages(rendererPath());
+  if (process.platform !== 'darwin') Menu.setApplicationMenu(null);
+  if (isEnding) return;
+  desktop = await Desktop.open({
+    service: program.service,
+    directory: dataDirectory,
+    preloadFile: join(dirname(fileURLToPath(import.meta.url)), 'preload.cjs'),
+    iconPath: (name) => resourcePath(`icons/${name}`),
+    isHidden: options.isHidden,
+    say,
+  });
+  // For the desktop test, which cannot click a tray: the same model, and the same clicks.
+  if (!app.isPackaged) Object.assign(globalThis, { sluiceDesktop: desktop });
+}
+
+/** Says what is wrong and ends; a person who clicked an icon has no terminal and sees a box. */
+async function fail(error: unknown): Promise<void> {
+  const code = error instanceof AppError ? error.code : 'INTERNAL';
+  const message = `${messageOf(error)} (${ERROR_CODES[code]})`;
+  say(message);
+  if (app.isPackaged && !isEnding) {
+    await app.whenReady();
+    await dialog.showMessageBox({ type: 'error', title: 'Sluice', message });
+  }
+  await end(EXIT_CODES[code] ?? 1);
+}
+
+/** Ends window, program and process, in this order. The second call does nothing. */
+async function end(code: number): Promise<void> {
+  if (isEnding) return;
+  isEnding = true;
+  desktop?.close();
+  const bound = setTimeout(() => {
+    say('stopping took too long: the last log records may be lost');
+    app.exit(code);
+  }, CLOSE_MS);
+  try {
+    await (await starting)?.close();
+  } catch (error) {
+    // One that never came up has said so already.
+    if (code === 0) say(messageOf(error));
+  }
+  clearTimeout(bound);
+  app.exit(code);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function say(line: string): void {
+  process.stderr.write(`sluice: ${line}\n`);
+}
+
+begin();

@@ -1,0 +1,123 @@
+/**
+ * What the tray shows, as plain data computed from plain data. Drawn by tray.ts; tests and the
+ * desktop test read it and act on it without a tray.
+ */
+import type { Protection } from '../contract/methods.ts';
+
+/** What the tray needs to know; taken from the service's status. */
+export interface TrayState {
+  readonly protection: Protection;
+  readonly health: 'ok' | 'degraded';
+  /** One sentence each. */
+  readonly degradedReasons: readonly string[];
+  /** Totals since start. */
+  readonly queries: number;
+  readonly blocked: number;
+}
+
+/** What a click asks for. */
+export type TrayAction =
+  | { readonly kind: 'resume' }
+  /** Without minutes: off until switched on. */
+  | { readonly kind: 'pause'; readonly minutes?: number }
+  | { readonly kind: 'open' }
+  | { readonly kind: 'quit' };
+
+export type TrayIcon = 'on' | 'paused' | 'off' | 'degraded';
+
+export interface TrayItem {
+  /** Stable name for tests. */
+  readonly id: string;
+  readonly label: string;
+  /** Null for a line that only tells something. */
+  readonly action: TrayAction | null;
+  /** Null for items without a tick. */
+  readonly isChecked: boolean | null;
+}
+
+export interface TrayView {
+  readonly icon: TrayIcon;
+  readonly tooltip: string;
+  /** Groups of items; a line is drawn between groups. */
+  readonly groups: readonly (readonly TrayItem[])[];
+}
+
+/** Pauses offered, in minutes. */
+export const PAUSE_MINUTES = [5, 15, 60] as const;
+
+/** @param formatTime  a time in milliseconds since 1970 as hours and minutes of the local day */
+export function trayView(state: TrayState, formatTime: (timeMs: number) => string): TrayView {
+  const line = statusLine(state.protection, formatTime);
+  return {
+    icon: iconOf(state),
+    tooltip: `Sluice: ${line}\n${blockedLine(state)}`,
+    groups: [
+      [told('status', line), ...state.degradedReasons.map(toldReason)],
+      [
+        {
+          id: 'filtering',
+          label: 'Block unwanted names',
+          action: state.protection.state === 'on' ? { kind: 'pause' } : { kind: 'resume' },
+          isChecked: state.protection.state === 'on',
+        },
+        ...pauseItems(state.protection),
+      ],
+      [does('open', 'Open Sluice', { kind: 'open' }), does('quit', 'Quit', { kind: 'quit' })],
+    ],
+  };
+}
+
+/** The item of that id. Throws when there is none: ids are fixed. */
+export function trayItem(view: TrayView, id: string): TrayItem {
+  const item = view.groups.flat().find((candidate) => candidate.id === id);
+  if (item === undefined) throw new Error(`the tray has no item ${id}`);
+  return item;
+}
+
+function statusLine(protection: Protection, formatTime: (timeMs: number) => string): string {
+  switch (protection.state) {
+    case 'on':
+      return 'On';
+    case 'off':
+      return 'Off: everything is let through';
+    case 'paused':
+      return protection.resumesAtMs === null
+        ? 'Paused'
+        : `Paused until ${formatTime(protection.resumesAtMs)}`;
+  }
+}
+
+function blockedLine(state: TrayState): string {
+  const blocked = state.blocked.toLocaleString('en');
+  return `${blocked} of ${state.queries.toLocaleString('en')} queries blocked`;
+}
+
+/** Being off is the person's wish and shows first; a fault matters while filtering is wanted. */
+function iconOf(state: TrayState): TrayIcon {
+  if (state.protection.state !== 'on') return state.protection.state;
+  return state.health === 'degraded' ? 'degraded' : 'on';
+}
+
+function pauseItems(protection: Protection): TrayItem[] {
+  if (protection.state === 'off') return [];
+  const pauses = PAUSE_MINUTES.map((minutes) =>
+    does(`pause-${String(minutes)}`, `Pause for ${String(minutes)} minutes`, {
+      kind: 'pause',
+      minutes,
+    }),
+  );
+  if (protection.state === 'on') return pauses;
+  return [does('resume', 'Resume now', { kind: 'resume' }), ...pauses];
+}
+
+function told(id: string, label: string): TrayItem {
+  return { id, label, action: null, isChecked: null };
+}
+
+function toldReason(reason: string, index: number): TrayItem {
+  return told(`reason-${String(index)}`, reason);
+}
+
+function does(id: string, label: string, action: TrayAction): TrayItem {
+  return { id, label, action, isChecked: null };
+}

@@ -1,0 +1,115 @@
+/**
+ * The tray icon and its menu. Owned by desktop.ts in Electron's main thread.
+ *
+ * The controller keeps the view (tray-model.ts) up to date whether or not an icon can be shown;
+ * the icon only draws it. The menu is rebuilt only when its text changes, since rebuilding closes
+ * an open menu on Linux.
+ */
+import { Menu, Tray, nativeImage, type MenuItemConstructorOptions } from 'electron';
+import {
+  trayItem,
+  trayView,
+  type TrayAction,
+  type TrayIcon,
+  type TrayState,
+  type TrayView,
+} from './tray-model.ts';
+
+const REFRESH_EVERY_MS = 1_000;
+
+export interface TrayOptions {
+  /** Reads the state; a failure leaves the tray as it is. */
+  readonly readState: () => Promise<TrayState>;
+  readonly perform: (action: TrayAction) => Promise<void>;
+  readonly iconPath: (icon: TrayIcon) => string;
+}
+
+export class TrayController {
+  readonly #options: TrayOptions;
+  readonly #timer: NodeJS.Timeout;
+  #view: TrayView;
+  #icon: Tray | null = null;
+  #drawn = { icon: '', menu: '', tooltip: '' };
+
+  constructor(options: TrayOptions, state: TrayState) {
+    this.#options = options;
+    this.#view = trayView(state, formatTime);
+    this.#timer = setInterval(() => void this.refresh(), REFRESH_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** What the tray shows, or would show. */
+  get view(): TrayView {
+    return this.#view;
+  }
+
+  get isShown(): boolean {
+    return this.#icon !== null;
+  }
+
+  /** Puts the icon into the system's tray; harmless when it is there. */
+  show(): void {
+    if (this.#icon !== null) return;
+    this.#icon = new Tray(this.#image());
+    this.#icon.on('click', () => void this.#perform({ kind: 'open' }));
+    this.#drawn = { icon: this.#view.icon, menu: '', tooltip: '' };
+    this.#draw();
+  }
+
+  /** Does what a click on the item of that id does. */
+  async click(id: string): Promise<void> {
+    const { action } = trayItem(this.#view, id);
+    if (action !== null) await this.#perform(action);
+  }
+
+  async refresh(): Promise<void> {
+    this.#view = trayView(await this.#options.readState(), formatTime);
+    this.#draw();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#icon?.destroy();
+    this.#icon = null;
+  }
+
+  async #perform(action: TrayAction): Promise<void> {
+    await this.#options.perform(action);
+    if (action.kind === 'pause' || action.kind === 'resume') await this.refresh();
+  }
+
+  #draw(): void {
+    const icon = this.#icon;
+    if (icon === null) return;
+    const view = this.#view;
+    const menu = JSON.stringify(view.groups);
+    if (view.icon !== this.#drawn.icon) icon.setImage(this.#image());
+    if (view.tooltip !== this.#drawn.tooltip) icon.setToolTip(view.tooltip);
+    if (menu !== this.#drawn.menu) icon.setContextMenu(Menu.buildFromTemplate(this.#template()));
+    this.#drawn = { icon: view.icon, menu, tooltip: view.tooltip };
+  }
+
+  #image(): Electron.NativeImage {
+    const image = nativeImage.createFromPath(this.#options.iconPath(this.#view.icon));
+    // macOS draws template images in the colour of its menu bar.
+    image.setTemplateImage(process.platform === 'darwin');
+    return image;
+  }
+
+  #template(): MenuItemConstructorOptions[] {
+    return this.#view.groups.flatMap((group, index) => [
+      ...(index === 0 ? [] : [{ type: 'separator' } as const]),
+      ...group.map((item): MenuItemConstructorOptions => ({
+        id: item.id,
+        label: item.label,
+        enabled: item.action !== null,
+        ...(item.isChecked === null ? {} : { type: 'checkbox', checked: item.isChecked }),
+        click: () => void this.click(item.id),
+      })),
+    ]);
+  }
+}
+
+function formatTime(timeMs: number): string {
+  return new Date(timeMs).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+}

@@ -1,0 +1,81 @@
+/**
+ * Serves the built window under app://sluice/, the only origin the window may load anything from.
+ * Used by window.ts in Electron's main thread; knows nothing of Electron itself.
+ *
+ * A scheme of its own, rather than file:, gives the page an origin that IPC can be checked
+ * against, headers, and no way to other files.
+ */
+import { readFile, realpath } from 'node:fs/promises';
+import { extname, join, sep } from 'node:path';
+
+export const UI_SCHEME = 'app';
+export const UI_ORIGIN = 'app://sluice';
+
+/** Styles set by script are not inline styles; nothing here needs 'unsafe-inline'. */
+export const UI_POLICY = [
+  `default-src 'none'`,
+  `script-src 'self'`,
+  `style-src 'self'`,
+  `img-src 'self' data:`,
+  `font-src 'self'`,
+  `connect-src 'self'`,
+  `base-uri 'none'`,
+  `form-action 'none'`,
+  `frame-ancestors 'none'`,
+].join('; ');
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+};
+
+/** Makes the handler for the scheme. @param folder  the built window; need not exist yet */
+export function uiHandler(
+  folder: string,
+): (request: Pick<Request, 'method' | 'url'>) => Promise<Response> {
+  return async (request) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return refusal(405);
+    const path = await fileOf(folder, request.url);
+    const type = path === null ? undefined : TYPES[extname(path)];
+    if (path === null || type === undefined) return refusal(404);
+    try {
+      const body = new Uint8Array(await readFile(path));
+      return new Response(body, { headers: { 'content-type': type, ...headers() } });
+    } catch {
+      return refusal(404);
+    }
+  };
+}
+
+/** The file a URL stands for, or null when it is not one below the folder. */
+async function fileOf(folder: string, address: string): Promise<string | null> {
+  try {
+    const url = new URL(address);
+    if (`${url.protocol}//${url.host}` !== UI_ORIGIN) return null;
+    const path = decodeURIComponent(url.pathname);
+    const root = await realpath(folder);
+    const file = await realpath(join(root, path === '/' ? 'index.html' : path));
+    return file.startsWith(root + sep) ? file : null;
+  } catch {
+    return null;
+  }
+}
+
+function refusal(status: number): Response {
+  return new Response(null, { status, headers: headers() });
+}
+
+function headers(): Record<string, string> {
+  return {
+    'content-security-policy': UI_POLICY,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * The table of questions in flight: identical ones share one upstream exchange.
+ *
+ * Identical means equal name, type, class, DO and CD, like the cache's key. What is the client's own
+ * (ID, letter case, EDNS size, RD, AD, time of arrival) waits in its Waiter. Bounds: distinct
+ * questions, waiters of one question, and waiters in all (contract/limits.ts).
+ */
+import { LIMITS } from '../contract/limits.ts';
+import type { Reason } from '../contract/outcome.ts';
+import type { ReplyTo } from './ports.ts';
+import type { Query } from './query.ts';
+import type { Turn } from './turn.ts';
+
+/** Questions with equal hashes that are told apart; one more is not joined by anybody. */
+const SAME_HASH_MAX = 8;
+
+/** A client that waits, with all that its answer and its log record need. */
+export class Waiter {
+  /** Its query, as Query.compact makes it. */
+  readonly packet: Uint8Array;
+  readonly to: ReplyTo;
+  readonly address: Uint8Array;
+  readonly transport: 'udp' | 'tcp';
+  readonly startedUs: number;
+  /** What the filter said before the question went upstream. */
+  readonly reason: Reason;
+  readonly listId: number;
+  readonly matchedLabels: number;
+
+  constructor(turn: Turn, to: ReplyTo) {
+    this.packet = turn.query.compact();
+    this.to = to;
+    this.address = turn.address.slice();
+    this.transport = turn.transport;
+    this.startedUs = turn.startedUs;
+    this.reason = turn.reason;
+    this.listId = turn.listId;
+    this.matchedLabels = turn.matchedLabels;
+  }
+}
+
+/** One question in flight. */
+export class PendingQuestion {
+  readonly hash: number;
+  readonly waiters: Waiter[] = [];
+  readonly #name: Uint8Array;
+  readonly #type: number;
+  readonly #qclass: number;
+  readonly #keyBits: number;
+
+  constructor(query: Query, hash: number) {
+    this.hash = hash;
+    this.#name = query.name.slice(0, query.nameLength);
+    this.#type = query.type;
+    this.#qclass = query.qclass;
+    this.#keyBits = query.keyBits;
+  }
+
+  isFor(query: Query): boolean {
+    const name = this.#name;
+    if (name.length !== query.nameLength || this.#keyBits !== query.keyBits) return false;
+    if (this.#type !== query.type || this.#qclass !== query.qclass) return false;
+    for (let index = 0; index < name.length; index++) {
+      if (name[index] !== query.name[index]) return false;
+    }
+    return true;
+  }
+}
+
+export class PendingQuestions {
+  readonly #byHash = new Map<number, PendingQuestion[]>();
+  #size = 0;
+  #waiters = 0;
+
+  /** Distinct questions in flight. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The question in flight that this query may join, if there is one. */
+  find(query: Query, hash: number): PendingQuestion | null {
+    const questions = this.#byHash.get(hash);
+    if (questions === undefined) return null;
+    for (const question of questions) {
+      if (question.isFor(query)) return question;
+    }
+    return null;
+  }
+
+  /** Opens a question; null when too many are open. */
+  open(query: Query, hash: number): PendingQuestion | null {
+    if (this.#size >= LIMITS.pendingQuestionsMax) return null;
+    if (this.#waiters >= LIMITS.waitersMax) return null;
+    const question = new PendingQuestion(query, hash);
+    const questions = this.#byHash.get(hash);
+    if (questions === undefined) this.#byHash.set(hash, [question]);
+    else if (questions.length < SAME_HASH_MAX) questions.push(question);
+    this.#size++;
+    return question;
+  }
+
+  /** Whether one more client may wait for this question. */
+  hasRoom(question: PendingQuestion): boolean {
+    return (
+      question.waiters.length < LIMITS.waitersPerQuestionMax && this.#waiters < LIMITS.waitersMax
+    );
+  }
+
+  wait(question: PendingQuestion, waiter: Waiter): void {
+    question.waiters.push(waiter);
+    this.#waiters++;
+  }
+
+  /** Takes a question off the table, once. */
+  settle(question: PendingQuestion): void {
+    this.#size--;
+    this.#waiters -= question.waiters.length;
+    const questions = this.#byHash.get(question.hash);
+    const index = questions?.indexOf(question) ?? -1;
+    if (questions !== undefined && index >= 0) {
+      questions.splice(index, 1);
+      if (questions.length === 0) this.#byHash.delete(question.hash);
+    }
+  }
+}

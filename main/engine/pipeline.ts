@@ -1,0 +1,54 @@
+/**
+ * The path of one query, in order.
+ *
+ *   packet in
+ *     │ query.read            bytes to question and EDNS, in place          query.ts
+ *     │ reject                flawed, foreign or forbidden questions        steps/reject.ts
+ *     │ answerSpecialName     localhost, .local, private reverse zones ...  steps/special-names.ts
+ *     │ filter                user rules and lists; allow beats block       steps/filter.ts
+ *     │ answerAny             ANY gets one small record                     steps/any.ts
+ *     │ answerFromCache       fresh answers, remembered failures            steps/cached.ts
+ *     │ forward               join the same question in flight, or ask      steps/forward.ts
+ *     ▼                                │
+ *   answer now                         └── later: settle: read, cache, answer   steps/settle.ts
+ *     │                                             │
+ *     └──────────── tally: counters, latency, log ──┘                       tally.ts
+ *
+ * Each step returns the length of the answer it wrote, or 0 to let the query pass.
+ */
+import { LIMITS } from '../contract/limits.ts';
+import type { Parts } from './parts.ts';
+import { QUERY_IGNORED } from './query.ts';
+import { answerAny } from './steps/any.ts';
+import { answerFromCache } from './steps/cached.ts';
+import { filter } from './steps/filter.ts';
+import { forward } from './steps/forward.ts';
+import { reject } from './steps/reject.ts';
+import { answerSpecialName } from './steps/special-names.ts';
+
+/**
+ * Takes packet[start, start + length) through the steps. `parts.turn` says who asked and where the
+ * answer goes.
+ *
+ * @returns  bytes written; 0 for silence; LATER when the answer comes through the client's hold()
+ */
+export function runPipeline(
+  parts: Parts,
+  packet: Uint8Array,
+  start: number,
+  length: number,
+): number {
+  const { turn, policy, cache } = parts;
+  if (turn.transport === 'udp' && length > LIMITS.udpQueryBytesMax) return 0;
+  const status = turn.query.read(packet, start, length);
+  if (status === QUERY_IGNORED) return 0;
+  turn.limitAnswer();
+  let written = reject(turn, status);
+  if (written === 0) written = answerSpecialName(turn, policy);
+  if (written === 0) written = filter(turn, policy);
+  if (written === 0) written = answerAny(turn);
+  if (written !== 0) return written;
+  const hash = cache.keyHash(turn.query);
+  written = answerFromCache(turn, hash, cache, parts.cached, parts.tally);
+  return written !== 0 ? written : forward(turn, hash, parts);
+}

@@ -1,0 +1,52 @@
+/**
+ * Step 2 of the pipeline: names with a meaning of their own are answered here and never leave the
+ * machine. RFC 6761, RFC 6303, RFC 7686, RFC 8375, RFC 9462, RFC 9476.
+ */
+import { OUTCOME, REASON } from '../../contract/outcome.ts';
+import type { Policy } from '../policy.ts';
+import { writeNegative, writeOne } from '../reply.ts';
+import {
+  findSpecialZone,
+  ZONE_ABSENT,
+  ZONE_CANARY,
+  ZONE_EMPTY,
+  ZONE_LOOPBACK,
+  zoneKind,
+  zoneLabels,
+} from '../special-zones.ts';
+import type { Turn } from '../turn.ts';
+import { CLASS, EDE, RCODE, TYPE } from '../wire.ts';
+
+/** As RFC 6303 §3 suggests for its zones: they do not change. */
+const SPECIAL_TTL_SECONDS = 10_800;
+
+const LOOPBACK_V4 = Uint8Array.of(127, 0, 0, 1);
+const LOOPBACK_V6 = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
+
+/** Answers a special name; 0 lets the query pass. */
+export function answerSpecialName(turn: Turn, policy: Policy): number {
+  const { query } = turn;
+  if (query.qclass !== CLASS.internet) return 0;
+  const found = findSpecialZone(query);
+  if (found === 0) return 0;
+  const kind = zoneKind(found);
+  if (kind === ZONE_CANARY && !policy.filtering) return 0;
+  turn.outcome = OUTCOME.local;
+  turn.reason = REASON.specialName;
+  if (kind === ZONE_LOOPBACK) {
+    if (query.type === TYPE.a) return writeAddress(turn, LOOPBACK_V4);
+    if (query.type === TYPE.aaaa) return writeAddress(turn, LOOPBACK_V6);
+  }
+  const label = query.labelCount - zoneLabels(found);
+  const rcode = isAbsent(kind, label === 0) ? RCODE.nxDomain : RCODE.noError;
+  const zoneStart = query.labelStarts[label] as number;
+  return writeNegative(turn, rcode, zoneStart, SPECIAL_TTL_SECONDS, true, EDE.none);
+}
+
+function isAbsent(kind: number, isApex: boolean): boolean {
+  return kind === ZONE_ABSENT || kind === ZONE_CANARY || (kind === ZONE_EMPTY && !isApex);
+}
+
+function writeAddress(turn: Turn, address: Uint8Array): number {
+  return writeOne(turn, turn.query.type, SPECIAL_TTL_SECONDS, address, true, EDE.none);
+}

@@ -1,0 +1,191 @@
+/**
+ * Entry without Electron, and the command `sluice`: `run` here, everything else in interfaces/cli.ts.
+ *
+ * `run` loads as little as it can before DNS answers. It prints progress on stderr and exactly one
+ * line on stdout, `ready dns=… http=…`, once everything answers. Exit codes: 0 stopped as asked,
+ * 2 wrong settings or arguments, 3 a port cannot be bound, 1 anything else.
+ */
+import { isatty } from 'node:tty';
+import { parseArgs } from 'node:util';
+import type { Program } from './compose.ts';
+import { AppError, ERROR_CODES, type ErrorCode } from './contract/errors.ts';
+import { defaultDataDirectory } from './interfaces/data-directory.ts';
+
+/** Time after which a stop that hangs is given up. */
+const STOP_MS = 20_000;
+
+const EXIT_CODES: Partial<Record<ErrorCode, number>> = {
+  CONFIG_INVALID: 2,
+  ARGUMENT_INVALID: 2,
+  PORT_IN_USE: 3,
+  PORT_FORBIDDEN: 3,
+  ADDRESS_UNAVAILABLE: 3,
+};
+
+interface RunOptions {
+  readonly dataDirectory: string;
+  readonly configFile?: string;
+  readonly listen?: readonly string[];
+  readonly http?: string;
+  readonly portFallback: boolean;
+}
+
+/** Runs in the foreground until a signal; ends the process itself only when something failed. */
+async function run(argv: readonly string[]): Promise<void> {
+  const signals = new StopSignals();
+  let program: Program | undefined;
+  try {
+    const options = readRunOptions(argv);
+    const { compose } = await import('./compose.ts');
+    const made = await compose({ ...options, onProgress: say });
+    program = made;
+    const http = await openHttp(made, options);
+    if (!signals.started(made)) return;
+    process.on('SIGHUP', () => {
+      void onHangup(made, signals);
+    });
+    announce(made, http);
+  } catch (error) {
+    await program?.close().catch(() => undefined); // the first error is the one to tell
+    fail(error);
+  }
+}
+
+/** @throws AppError ARGUMENT_INVALID for what `run` does not know, CONFIG_INVALID for an address */
+function readRunOptions(argv: readonly string[]): RunOptions {
+  const { values } = parseRunArguments(argv);
+  for (const listen of [...(values.listen ?? []), ...(values.http ? [values.http] : [])]) {
+    if (!/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]):\d{1,5}$/.test(listen)) {
+      throw new AppError(
+        'ARGUMENT_INVALID',
+        `${listen} is no address to listen on: write an address and a port, as 127.0.0.1:53`,
+      );
+    }
+  }
+  return {
+    dataDirectory: values['data-dir'] ?? defaultDataDirectory(),
+    ...(values.config !== undefined && { configFile: values.config }),
+    ...(values.listen && { listen: values.listen }),
+    ...(values.http !== undefined && { http: values.http }),
+    portFallback: values['port-fallback'] ?? false,
+  };
+}
+
+function parseRunArguments(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      strict: true,
+      allowPositionals: false,
+      options: {
+        config: { type: 'string', short: 'c' },
+        'data-dir': { type: 'string', short: 'd' },
+        listen: { type: 'string', multiple: true },
+        http: { type: 'string' },
+        'port-fallback': { type: 'boolean' },
+      },
+    });
+  } catch (error) {
+    const said = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
+    throw new AppError('ARGUMENT_INVALID', `${said}; see "sluice run --help"`, error);
+  }
+}
+
+function openHttp(program: Program, options: RunOptions): Promise<string | null> {
+  return program.openHttp({
+    ...(options.http !== undefined && { listen: options.http }),
+    portFallback: options.portFallback,
+  });
+}
+
+/** The line that others wait for, and for people a line to try. */
+function announce(program: Program, http: string | null): void {
+  const doors = [`dns=${program.listening.join(',')}`, ...(http === null ? [] : [`http=${http}`])];
+  process.stdout.write(`ready ${doors.join(' ')}\n`);
+  const first = /^(.*):(\d+)$/.exec(program.listening[0] ?? '');
+  if (!first) return;
+  const address = (first[1] ?? '').replace(/^\[|\]$/g, '').replace(/^0\.0\.0\.0$/, '127.0.0.1');
+  const port = first[2] === '53' ? '' : ` -p ${first[2] ?? ''}`;
+  say(`try: dig @${address === '::' ? '::1' : address}${port} doubleclick.net`);
+  if (http !== null) say(`window: http://${http}/`);
+}
+
+/** SIGTERM and SIGINT stop the program cleanly; the second one ends it at once. */
+class StopSignals {
+  #program: Program | undefined;
+  #asked = false;
+
+  constructor() {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        this.ask(signal);
+      });
+    }
+  }
+
+  /** The program stands; if a signal came meanwhile, it is stopped now. @returns whether it stays */
+  started(program: Program): boolean {
+    this.#program = program;
+    if (this.#asked) void stop(program);
+    return !this.#asked;
+  }
+
+  ask(why: string): void {
+    if (this.#asked) process.exit(1);
+    this.#asked = true;
+    say(`${why}: stopping`);
+    if (this.#program) void stop(this.#program);
+  }
+}
+
+async function stop(program: Program): Promise<void> {
+  setTimeout(() => {
+    say(`stopping took longer than ${String(STOP_MS / 1000)} s, giving up`);
+    process.exit(1);
+  }, STOP_MS).unref();
+  try {
+    await program.close();
+    process.exit(0);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** SIGHUP reads the settings again, or stops the program when its terminal has gone. */
+async function onHangup(program: Program, signals: StopSignals): Promise<void> {
+  if (process.stdout.isTTY && !isatty(process.stdout.fd)) {
+    signals.ask('terminal closed');
+    return;
+  }
+  try {
+    await program.service.reload();
+    say('settings read again');
+  } catch (error) {
+    say(`the former settings stay in use: ${messageOf(error)}`);
+  }
+}
+
+/** One line: what failed, and what a person can do about it. */
+function fail(error: unknown): never {
+  const code = error instanceof AppError ? error.code : undefined;
+  const advice = code === undefined || code === 'INTERNAL' ? '' : ` (${ERROR_CODES[code]})`;
+  say(messageOf(error) + advice);
+  process.exit((code && EXIT_CODES[code]) ?? 1);
+}
+
+function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/\s*\n\s*/g, ' ');
+}
+
+function say(line: string): void {
+  process.stderr.write(`sluice: ${line}\n`);
+}
+
+const [command, ...rest] = process.argv.slice(2);
+if (command === 'run' && !rest.includes('--help') && !rest.includes('-h')) {
+  await run(rest);
+} else {
+  const { runCli } = await import('./interfaces/cli.ts');
+  process.exitCode = await runCli(process.argv.slice(2));
+}

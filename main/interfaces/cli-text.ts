@@ -1,0 +1,113 @@
+/**
+ * Writes results of methods as text for people. Pure; used by interfaces/cli.ts without --json.
+ */
+import type { LiveUpdate, MethodOutput, Protection, Status } from '../contract/methods.ts';
+import type { QueryEvent } from '../contract/query-event.ts';
+
+export function statusText(status: Status): string {
+  const { totals, latency, log } = status;
+  const share = totals.queries === 0 ? 0 : (100 * totals.blocked) / totals.queries;
+  return table([
+    ['Sluice', `${status.version}, ${status.health}`],
+    ...status.degradedReasons.map((reason): [string, string] => ['!', reason]),
+    ...status.notices.map((notice): [string, string] => ['note', notice]),
+    ['protection', protectionText(status.protection)],
+    ['listening', status.listening.join(', ')],
+    ['upstreams', status.upstreams.join(', ') || 'none'],
+    ['blocked names', count(status.blockedNames)],
+    ['queries', `${count(totals.queries)} since ${timeText(status.startedAtMs)}`],
+    ['  blocked', `${count(totals.blocked)} (${share.toFixed(1)} %)`],
+    ['  cached', count(totals.cached + totals.stale)],
+    ['  forwarded', count(totals.forwarded)],
+    ['  failed', count(totals.failed)],
+    ['latency', `p50 ${duration(latency.local.p50Us)}, p99 ${duration(latency.local.p99Us)}`],
+    ['log', `${log.mode}, ${log.state}, ${count(log.stored)} stored, ${bytes(log.bytes)}`],
+    ['log dropped', count(totals.logDropped)],
+    ['memory', bytes(status.memory.rssBytes)],
+  ]);
+}
+
+export function protectionText({ state, resumesAtMs }: Protection): string {
+  if (state === 'paused') return `paused until ${timeText(resumesAtMs ?? 0)}`;
+  return state === 'off' ? 'off until you resume' : 'on';
+}
+
+export function checkText(found: MethodOutput<'check'>): string {
+  const matches = found.matches.map((match) => {
+    const line = match.line > 0 ? `:${String(match.line)}` : '';
+    return `  ${match.won ? '*' : ' '} ${match.action} ${match.list}${line}  ${match.rule}`;
+  });
+  return [
+    `${found.name}: ${found.decision}`,
+    found.why,
+    ...(matches.length === 0 ? [] : ['matches (* decided):', ...matches]),
+    'steps:',
+    ...found.steps.map(({ step, result }) => `    ${step}: ${result}`),
+  ].join('\n');
+}
+
+export function listsText({ lists, names }: MethodOutput<'lists.list'>): string {
+  const rows = lists.map((list): string[] => [
+    list.name,
+    list.enabled ? list.state : 'disabled',
+    count(list.names),
+    list.updatedAtMs === null ? 'never' : timeText(list.updatedAtMs),
+    list.error || list.url,
+  ]);
+  return `${table([['name', 'state', 'names', 'updated', ''], ...rows])}\n${count(names)} names in all`;
+}
+
+export function rulesText({ rules }: MethodOutput<'rules.list'>): string {
+  return rules.length === 0 ? 'no rules' : rules.join('\n');
+}
+
+/** Rows of one live update, and how many it leaves out. */
+export function tailText({ rows, rowsLeftOut }: LiveUpdate): string[] {
+  const lines = rows.map((row) => rowText(row));
+  if (rowsLeftOut > 0) lines.push(`… ${count(rowsLeftOut)} more`);
+  return lines;
+}
+
+export function rowText(row: QueryEvent): string {
+  const time = new Date(row.timeMs).toISOString().slice(11, 23);
+  const why = row.outcome === 'blocked' ? `  ${row.list}: ${row.matchedName}` : '';
+  return (
+    `${time} ${row.outcome.padEnd(9)} ${row.typeName.padEnd(5)} ${row.name || '?'}  ` +
+    `${row.client}  ${duration(row.durationUs)}${why}`
+  );
+}
+
+/** Columns as wide as their widest cell; the last one is not padded. */
+function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, cell] of row.entries()) {
+      widths[index] = Math.max(widths[index] ?? 0, cell.length);
+    }
+  }
+  return rows
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+function bytes(value: number): string {
+  return `${(value / 1_048_576).toFixed(1)} MiB`;
+}
+
+function duration(us: number): string {
+  return us < 1_000 ? `${String(Math.round(us))} µs` : `${(us / 1_000).toFixed(1)} ms`;
+}
+
+/** Local time, to the second. */
+function timeText(ms: number): string {
+  return new Date(ms).toLocaleString('sv-SE');
+}

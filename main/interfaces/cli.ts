@@ -1,0 +1,250 @@
+/**
+ * The command line: the method table as sub-commands, sent to the running instance over HTTP.
+ *
+ * Started by headless.ts for everything but `run`. Results go to stdout, as text or with --json as
+ * the method returns them; errors are one line on stderr, with --json {"error": …} on stdout.
+ */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { ERROR_CODES, toWire } from '../contract/errors.ts';
+import type { MethodName, MethodOutput } from '../contract/methods.ts';
+import { connect, type CliClient } from './cli-client.ts';
+import {
+  checkText,
+  listsText,
+  protectionText,
+  rulesText,
+  statusText,
+  tailText,
+} from './cli-text.ts';
+import { defaultDataDirectory } from './data-directory.ts';
+
+interface Globals {
+  readonly dataDir?: string;
+  readonly json?: boolean;
+}
+
+/** Where a command writes; the process's own, or a test's. */
+export interface CliOutput {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+const STANDARD: CliOutput = {
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+};
+
+/** Runs one command. @param argv  without node and script. @returns the exit code */
+export async function runCli(argv: readonly string[], output = STANDARD): Promise<number> {
+  const program = buildProgram(output);
+  process.stdout.on('error', endAtClosedPipe);
+  try {
+    if (argv.length === 0) {
+      output.out(program.helpInformation());
+      return 0;
+    }
+    await program.parseAsync([...argv], { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    report(error, program.opts<Globals>().json === true, output);
+    return 1;
+  } finally {
+    process.stdout.off('error', endAtClosedPipe);
+  }
+}
+
+/** `sluice tail | head` closes the pipe: that is the end, not a failure. */
+function endAtClosedPipe(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+}
+
+function report(error: unknown, asJson: boolean, output: CliOutput): void {
+  const wire = toWire(error);
+  if (asJson) output.out(`${JSON.stringify({ error: wire })}\n`);
+  else {
+    const advice = wire.code === 'INTERNAL' ? '' : ` (${ERROR_CODES[wire.code]})`;
+    output.err(`sluice: ${wire.message.replace(/\s*\n\s*/g, ' ')}${advice}\n`);
+  }
+}
+
+function buildProgram(output: CliOutput): Command {
+  const program = new Command('sluice')
+    .description('A DNS filtering gateway for your own machine')
+    .option(
+      '-d, --data-dir <dir>',
+      'folder of the instance (default: $SLUICE_DATA_DIR or the usual)',
+    )
+    .option('--json', 'print results as JSON')
+    .exitOverride()
+    .configureOutput({ writeOut: output.out, writeErr: output.err });
+  const cli = new Commands(program, output);
+  cli.addRun();
+  cli.addSwitch();
+  cli.addQuestions();
+  cli.addRules();
+  cli.addLists();
+  return program;
+}
+
+class Commands {
+  readonly #program: Command;
+  readonly #output: CliOutput;
+
+  constructor(program: Command, output: CliOutput) {
+    this.#program = program;
+    this.#output = output;
+  }
+
+  /** For the help only: headless.ts runs it without loading this file. */
+  addRun(): void {
+    this.#program
+      .command('run')
+      .description('run in the foreground; prints one line "ready …" on stdout once it answers')
+      .option('-c, --config <file>', 'settings file (default: sluice.yaml in the data folder)')
+      .option('--listen <address>', 'in place of dns.listen; may be given several times')
+      .option('--http <address>', 'in place of http.listen')
+      .option('--port-fallback', 'use port 5353 when port 53 is taken or forbidden');
+  }
+
+  addSwitch(): void {
+    this.#program
+      .command('status')
+      .description('what Sluice does now')
+      .action(() => this.#print('status', {}, statusText));
+    this.#program
+      .command('pause')
+      .argument('[minutes]', 'how long; without it until "resume"', positive)
+      .description('stop blocking; queries are forwarded')
+      .action((minutes?: number) => this.#print('pause', { minutes }, protectionText));
+    this.#program
+      .command('resume')
+      .description('block again')
+      .action(() => this.#print('resume', {}, protectionText));
+  }
+
+  addQuestions(): void {
+    this.#program
+      .command('check')
+      .argument('<name>')
+      .option('-t, --type <type>', 'query type', 'A')
+      .description('what a name would get, and why; sends nothing')
+      .action((name: string, { type }: { type: string }) =>
+        this.#print('check', { name, type }, checkText),
+      );
+    this.#program
+      .command('tail')
+      .description('show queries as they are answered')
+      .action(() => this.#tail());
+    this.#program
+      .command('open')
+      .description('print the link that opens the window in a browser')
+      .action(async () => {
+        const { link } = await this.#connect();
+        this.#output.out(this.#asJson ? `${JSON.stringify({ link })}\n` : `${link}\n`);
+      });
+    this.#program
+      .command('call')
+      .argument('<method>', 'as in /api/openapi.json')
+      .argument('[input]', 'JSON', '{}')
+      .description('call any method; prints JSON')
+      .action((method: string, input: string) => this.#call(method, input));
+  }
+
+  addRules(): void {
+    const rules = this.#program.command('rules').description('your own block and allow rules');
+    rules
+      .command('list', { isDefault: true })
+      .action(() => this.#print('rules.list', {}, rulesText));
+    rules
+      .command('add')
+      .argument('<rule>', '||name^ blocks, @@||name^ allows')
+      .action((rule: string) => this.#print('rules.add', { rule }, rulesText));
+    rules
+      .command('remove')
+      .argument('<rule>')
+      .action((rule: string) => this.#print('rules.remove', { rule }, rulesText));
+  }
+
+  addLists(): void {
+    const lists = this.#program.command('lists').description('the lists of names to block');
+    lists
+      .command('list', { isDefault: true })
+      .action(() => this.#print('lists.list', {}, listsText));
+    lists
+      .command('refresh')
+      .argument('[name]', 'all of them without it')
+      .description('look them up now')
+      .action((name?: string) => this.#print('lists.refresh', { name }, listsText));
+    lists
+      .command('add')
+      .argument('<name>')
+      .argument('<url>', 'https://…, file:///… or builtin:starter')
+      .addOption(
+        new Option('--format <format>')
+          .choices(['auto', 'hosts', 'domains', 'adblock', 'wildcard'])
+          .default('auto'),
+      )
+      .action((name: string, url: string, { format }: { format: string }) =>
+        this.#print('lists.add', { name, url, format }, listsText),
+      );
+    lists
+      .command('remove')
+      .argument('<name>')
+      .action((name: string) => this.#print('lists.remove', { name }, listsText));
+    for (const [verb, enabled] of [
+      ['enable', true],
+      ['disable', false],
+    ] as const) {
+      lists
+        .command(verb)
+        .argument('<name>')
+        .action((name: string) => this.#print('lists.enable', { name, enabled }, listsText));
+    }
+  }
+
+  get #asJson(): boolean {
+    return this.#program.opts<Globals>().json === true;
+  }
+
+  #connect(): Promise<CliClient> {
+    return connect(this.#program.opts<Globals>().dataDir ?? defaultDataDirectory());
+  }
+
+  async #print<Name extends MethodName>(
+    name: Name,
+    input: unknown,
+    text: (value: MethodOutput<Name>) => string,
+  ): Promise<void> {
+    const client = await this.#connect();
+    const value = (await client.call(name, input)) as MethodOutput<Name>;
+    this.#output.out(`${this.#asJson ? JSON.stringify(value) : text(value)}\n`);
+  }
+
+  async #call(method: string, input: string): Promise<void> {
+    const client = await this.#connect();
+    this.#output.out(`${JSON.stringify(await client.call(method, json(input)))}\n`);
+  }
+
+  async #tail(): Promise<void> {
+    const client = await this.#connect();
+    await client.live((update) => {
+      const lines = this.#asJson ? update.rows.map((row) => JSON.stringify(row)) : tailText(update);
+      if (lines.length > 0) this.#output.out(`${lines.join('\n')}\n`);
+    });
+  }
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new InvalidArgumentError('write a number of minutes above 0.');
+  return value;
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new InvalidArgumentError(`the input is not JSON: ${text.slice(0, 80)}`);
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * The file `run.json` of a data folder: who runs on it, and how to reach them.
+ *
+ * It is the lock that keeps a second instance off the same folder, and what the command line reads
+ * to find the running one. It names a process by id and start time, so that one left behind by
+ * `kill -9` or by another boot, whose id may now belong to somebody else, never blocks a start.
+ * Mode 0600: it holds the token of the HTTP door.
+ */
+import { constants, readFileSync } from 'node:fs';
+import { access, link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../contract/errors.ts';
+
+export interface RunInfo {
+  readonly pid: number;
+  /** Tells this process from another with the same id later; '' where the system cannot say. */
+  readonly identity: string;
+  readonly version: string;
+  /** Bound addresses of the DNS listeners; empty until they answer. */
+  readonly dns: readonly string[];
+  /** Bound address of the HTTP door; null until it answers, and when there is none. */
+  readonly http: string | null;
+  /** Lets in whoever presents it to the HTTP door. */
+  readonly token: string;
+}
+
+/** Times a start may find a stale file that another start takes away under it. */
+const CLAIM_ATTEMPTS_MAX = 5;
+
+/** The claim of this process on a data folder. */
+export class RunFile {
+  readonly #path: string;
+  #info: RunInfo;
+  #released = false;
+
+  private constructor(path: string, info: RunInfo) {
+    this.#path = path;
+    this.#info = info;
+  }
+
+  /** @throws AppError ALREADY_RUNNING naming the other process; the system's error otherwise */
+  static async claim(dataDirectory: string, version: string, token: string): Promise<RunFile> {
+    const path = runFilePath(dataDirectory);
+    const identity = processIdentity(process.pid);
+    const info = { pid: process.pid, identity, version, dns: [], http: null, token };
+    const temporary = `${path}.${String(process.pid)}`;
+    await writePrivate(temporary, info);
+    try {
+      for (let attempt = 1; attempt <= CLAIM_ATTEMPTS_MAX; attempt++) {
+        if (await linkNew(temporary, path)) return new RunFile(path, info);
+        await removeStale(path);
+      }
+    } finally {
+      await rm(temporary, { force: true });
+    }
+    throw new AppError('ALREADY_RUNNING', `${dataDirectory}: another instance is starting`);
+  }
+
+  /** Tells where the doors are. */
+  async publish(doors: Pick<RunInfo, 'dns' | 'http'>): Promise<void> {
+    this.#info = { ...this.#info, ...doors };
+    const temporary = `${this.#path}.${String(process.pid)}`;
+    await writePrivate(temporary, this.#info);
+    await rename(temporary, this.#path);
+  }
+
+  /** Gives the folder back. Idempotent. */
+  async release(): Promise<void> {
+    if (this.#released) return;
+    this.#released = true;
+    const now = await readInfo(this.#path);
+    if (now?.pid === this.#info.pid) await rm(this.#path, { force: true });
+  }
+}
+
+/**
+ * The running instance of a data folder; null when none runs.
+ *
+ * @throws AppError NOT_ALLOWED when the folder belongs to somebody else
+ */
+export async function findRunning(dataDirectory: string): Promise<RunInfo | null> {
+  const path = runFilePath(dataDirectory);
+  await access(path, constants.R_OK).catch((error: unknown) => {
+    if (codeOf(error) === 'EACCES') {
+      throw new AppError(
+        'NOT_ALLOWED',
+        `${path}: only the user who runs Sluice may read it`,
+        error,
+      );
+    }
+  });
+  const info = await readInfo(path);
+  return info && isAlive(info) ? info : null;
+}
+
+function runFilePath(dataDirectory: string): string {
+  return join(dataDirectory, 'run.json');
+}
+
+async function writePrivate(path: string, info: RunInfo): Promise<void> {
+  await rm(path, { force: true });
+  await writeFile(path, `${JSON.stringify(info)}\n`, { mode: 0o600, flag: 'wx' });
+}
+
+/** Gives the file its real name unless that is taken. Whole from the first moment. */
+async function linkNew(temporary: string, path: string): Promise<boolean> {
+  try {
+    await link(temporary, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Takes away a file whose process is gone. @throws AppError ALREADY_RUNNING when it is not */
+async function removeStale(path: string): Promise<void> {
+  const found = await readInfo(path);
+  if (found && isAlive(found)) throw alreadyRunning(found);
+  const aside = `${path}.stale-${String(process.pid)}`;
+  await rename(path, aside).catch(() => undefined); // another start was quicker
+  const taken = await readInfo(aside);
+  // Between the look and the rename another start may have claimed the folder: give it back.
+  if (taken && isAlive(taken)) {
+    await link(aside, path).catch(() => undefined);
+    await rm(aside, { force: true });
+    throw alreadyRunning(taken);
+  }
+  await rm(aside, { force: true });
+}
+
+function alreadyRunning(info: RunInfo): AppError {
+  return new AppError(
+    'ALREADY_RUNNING',
+    `starting failed: an instance with process id ${String(info.pid)} uses this data folder`,
+  );
+}
+
+/** Null when there is no file, or it is not one of ours. */
+async function readInfo(path: string): Promise<RunInfo | null> {
+  try {
+    const value = JSON.parse(await readFile(path, 'utf8')) as Partial<RunInfo> | null;
+    if (typeof value?.pid !== 'number' || typeof value.token !== 'string') return null;
+    const { pid, identity = '', version = '', dns = [], http = null, token } = value;
+    return { pid, identity, version, dns, http, token };
+  } catch {
+    // Missing or cut short by a power failure: nobody can be running on it.
+    return null;
+  }
+}
+
+function isAlive({ pid, identity }: RunInfo): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (codeOf(error) !== 'EPERM') return false; // EPERM: alive, and somebody else's
+  }
+  return identity === '' || processIdentity(pid) === identity;
+}
+
+/** Boot and start time of a process. Source: proc_pid_stat(5), field 22. */
+function processIdentity(pid: number): string {
+  if (process.platform !== 'linux') return '';
+  try {
+    const stat = readFileSync(`/proc/${String(pid)}/stat`, 'latin1');
+    const afterName = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    return afterName[0] === 'Z' ? 'ended' : `${boot} ${afterName[19] ?? ''}`;
+  } catch {
+    // The process is gone, or /proc is not mounted; then its id alone has to do.
+    return '';
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -1,0 +1,44 @@
+/**
+ * Fetches one list from wherever its URL points, into the candidate file of the list directory.
+ */
+import type { LookupFunction } from 'node:net';
+import { downloadList, type Fetched } from './download.ts';
+import { copyLocalList, localPath } from './local-source.ts';
+import type { CopyMeta } from './meta.ts';
+
+export interface FetchContext {
+  readonly lookup: LookupFunction;
+  readonly builtinDirectory: string;
+  readonly signal: AbortSignal;
+  /** Default LIMITS.listFetchMs. */
+  readonly fetchMs?: number | undefined;
+}
+
+/** Whether a list needs no network. */
+export function isLocal(url: string): boolean {
+  return url.startsWith('file:') || url.startsWith('builtin:');
+}
+
+/**
+ * @param current  the copy in use; its validators count only if it came from the same URL
+ * @returns        null when the copy in use is up to date
+ * @throws AppError LIST_UNREACHABLE or LIST_REJECTED; the target file is then gone
+ */
+export async function fetchList(
+  url: string,
+  current: CopyMeta | null,
+  target: string,
+  context: FetchContext,
+): Promise<Fetched | null> {
+  const known = current?.url === url ? current : NOTHING_KNOWN;
+  if (isLocal(url)) {
+    const path = localPath(url, context.builtinDirectory);
+    // Installed files may all bear the same time; built-in lists are small, so compare their bytes.
+    return copyLocalList(path, url.startsWith('file:') ? known.lastModified : '', target);
+  }
+  const { etag, lastModified } = known;
+  const { lookup, signal, fetchMs } = context;
+  return downloadList({ url, etag, lastModified, target, lookup, signal, timeMs: fetchMs });
+}
+
+const NOTHING_KNOWN = { etag: '', lastModified: '' };

@@ -1,0 +1,58 @@
+/**
+ * Lists of one name a line: `ads.example`, and its wildcard spellings `*.ads.example` and
+ * `.ads.example` (formats "domains" and "wildcard").
+ *
+ * All of them block the name and everything below it. A `#` begins a comment. A line with `##` and
+ * its kin directly behind a name is a browser's cosmetic rule, never a domain.
+ */
+import type { Line } from './line.ts';
+import { VERDICT, type Verdict } from './verdict.ts';
+
+const HASH_SIGN = 0x23;
+const STAR = 0x2a;
+const DOT = 0x2e;
+
+export function parseDomainLine(line: Line): Verdict {
+  return parseName(line, line.start, false);
+}
+
+/** Reads the rest of the line from `start` as one name with an optional wildcard and comment. */
+export function parseName(line: Line, start: number, isAllow: boolean): Verdict {
+  const comment = line.find(HASH_SIGN, start);
+  if (comment < line.end && isCosmeticAt(line, comment)) return VERDICT.cosmetic;
+  const blank = line.findBlank(start);
+  const end = Math.min(blank, comment);
+  if (blank < comment && !isCommentAfter(line, blank)) return foreign(line) ?? VERDICT.words;
+  const verdict = line.take(afterWildcard(line, start), end, isAllow);
+  return verdict === VERDICT.rule ? verdict : (foreign(line) ?? verdict);
+}
+
+function afterWildcard(line: Line, start: number): number {
+  if (line.bytes[start] === STAR && line.bytes[start + 1] === DOT) return start + 2;
+  return line.bytes[start] === DOT ? start + 1 : start;
+}
+
+/** Whether a `#` at this position begins a cosmetic rule: `x##`, `x#@#`, `x#?#`, `x#$#`, `x#%#`. */
+export function isCosmeticAt(line: Line, at: number): boolean {
+  const before = at > line.start ? (line.bytes[at - 1] as number) : 0x20;
+  if (before === 0x20 || before === 0x09) return false;
+  if (line.has('##', at)) return true;
+  return line.has('#@', at) || line.has('#?#', at) || line.has('#$', at) || line.has('#%#', at);
+}
+
+/** Formats of other programs, which are told apart so that the reason can name them. */
+export function foreign(line: Line): Verdict | null {
+  for (const word of DNSMASQ_WORDS) if (line.has(word, line.start)) return VERDICT.dnsmasq;
+  for (const word of UNBOUND_WORDS) if (line.has(word, line.start)) return VERDICT.unbound;
+  return null;
+}
+
+const DNSMASQ_WORDS = ['address=/', 'server=/', 'local=/'];
+const UNBOUND_WORDS = ['local-zone:', 'local-data:', 'server:'];
+
+/** Whether nothing but a comment follows the blanks at this position. */
+function isCommentAfter(line: Line, blank: number): boolean {
+  let at = blank;
+  while (at < line.end && (line.bytes[at] === 0x20 || line.bytes[at] === 0x09)) at++;
+  return line.bytes[at] === HASH_SIGN;
+}

@@ -1,0 +1,230 @@
+/**
+ * Builds a domain table (engine/domain-table.ts) name by name, in growable typed arrays.
+ *
+ * Used by the compile thread for lists, and by rules.ts for user rules. No string or object is kept
+ * per name. Peak memory: about twice the finished table (the growing arrays, then the table beside
+ * them), plus half of an array while it grows.
+ *
+ *   record of 5 words per entry: name offset | line | tag | hash | index + 1 of the next entry of
+ *   the same name (0: none). Entries that are such a next one have CHAINED set in the tag.
+ *
+ * The result depends on the sequence of `add` calls only: same lists in the same order, same bytes.
+ */
+import {
+  ENTRY_WORDS,
+  FLAG_ALLOW,
+  FLAG_BLOCK,
+  FLAG_EXACT,
+  FLAG_MORE,
+  TABLE_HEADER_BYTES,
+  sealTable,
+  tableLayout,
+} from '../engine/domain-table.ts';
+import { LIMITS } from '../contract/limits.ts';
+
+const RECORD_WORDS = 5;
+const OFFSET = 0;
+const LINE = 1;
+const TAG = 2;
+const HASH = 3;
+const NEXT = 4;
+const CHAINED = 1 << 30;
+const FLAGS_OF_IDENTITY = FLAG_BLOCK | FLAG_ALLOW | FLAG_EXACT;
+/**
+ * Longest probe of an insertion. Chance does not reach it at 3/4 load (a few hundred at most); names
+ * chosen to collide do, and would make every lookup slow.
+ */
+const PROBES_MAX = 4_096;
+
+/** A bound that one list too many, or one made to hurt, has run into. */
+export class TableFull extends Error {}
+
+export class TableBuilder {
+  /** Distinct names so far. */
+  nameCount = 0;
+  /** Name-and-list pairs so far. */
+  entryCount = 0;
+  #nameBytes = 0;
+  #slots: Int32Array;
+  #records: Int32Array;
+  #names: Uint8Array;
+
+  /**
+   * @param textBytes  size of the lists to come, which saves growing; 0 is fine. Memory that is not
+   *                   used in the end is reserved, but never touched.
+   */
+  constructor(textBytes = 0) {
+    const names = Math.max(64, Math.min(Math.ceil(textBytes / 24), LIMITS.tableEntriesMax));
+    this.#slots = new Int32Array(slotsFor(names));
+    this.#records = new Int32Array(names * RECORD_WORDS);
+    this.#names = new Uint8Array(Math.max(1_024, Math.min(textBytes, LIMITS.tableNameBytesMax)));
+  }
+
+  /**
+   * Adds one entry.
+   *
+   * @param name    holds the lower-case wire labels name[0, length), without root
+   * @param hash    hashName of them
+   * @param flags   FLAG_BLOCK or FLAG_ALLOW, with FLAG_EXACT where it applies
+   * @param line    1-based line in the list
+   * @returns       false when this list has this very entry already; the first line counts
+   * @throws TableFull  when a bound of LIMITS is reached
+   */
+  add(
+    name: Uint8Array,
+    length: number,
+    hash: number,
+    listId: number,
+    flags: number,
+    line: number,
+  ): boolean {
+    const mask = this.#slots.length - 1;
+    let at = hash & mask;
+    for (let probes = 0; ; probes++, at = (at + 1) & mask) {
+      if (probes > PROBES_MAX) throw new TableFull('too many names with the same hash');
+      const slot = this.#slots[at] as number;
+      if (slot === 0) break;
+      if ((slot ^ hash) >>> 24 !== 0) continue;
+      const first = (slot & 0xffffff) - 1;
+      if (this.#isNamed(first, name, length)) return this.#chain(first, listId, flags, line);
+    }
+    const offset = this.#store(name, length);
+    const entry = this.#append(offset, line, listId | (flags << 16), hash);
+    this.#slots[at] = (hash & 0xff000000) | (entry + 1);
+    this.nameCount++;
+    if (this.nameCount > this.#slots.length * 0.75) this.#growSlots();
+    return true;
+  }
+
+  /**
+   * Makes the table. The builder is empty afterwards.
+   *
+   * @param key  32 bytes kept in the header
+   */
+  finish(key?: Uint8Array): SharedArrayBuffer {
+    this.#slots = new Int32Array(0);
+    const counts = {
+      slots: slotsFor(this.nameCount),
+      entries: this.entryCount,
+      names: this.nameCount,
+      nameBytes: this.#nameBytes,
+    };
+    const layout = tableLayout(counts.slots, counts.entries, counts.nameBytes);
+    const buffer = new SharedArrayBuffer(layout.totalBytes);
+    new Uint8Array(buffer, layout.namesAt).set(this.#names.subarray(0, this.#nameBytes));
+    this.#names = new Uint8Array(0);
+    this.#layOut(
+      new Int32Array(buffer, TABLE_HEADER_BYTES, counts.slots),
+      new Int32Array(buffer, layout.entriesAt, counts.entries * ENTRY_WORDS),
+    );
+    sealTable(buffer, counts, key);
+    this.#records = new Int32Array(0);
+    this.nameCount = this.entryCount = this.#nameBytes = 0;
+    return buffer;
+  }
+
+  /** Copies the records so that entries of one name are neighbours, and fills the slots. */
+  #layOut(slots: Int32Array, entries: Int32Array): void {
+    const records = this.#records;
+    const mask = slots.length - 1;
+    let entry = 0;
+    for (let head = 0; head < this.entryCount; head++) {
+      if (((records[head * RECORD_WORDS + TAG] as number) & CHAINED) !== 0) continue;
+      const hash = records[head * RECORD_WORDS + HASH] as number;
+      let at = hash & mask;
+      while (slots[at] !== 0) at = (at + 1) & mask;
+      slots[at] = (hash & 0xff000000) | (entry + 1);
+      for (let next = head; next >= 0; entry++) {
+        const record = next * RECORD_WORDS;
+        next = (records[record + NEXT] as number) - 1;
+        const more = next >= 0 ? FLAG_MORE << 16 : 0;
+        entries[entry * ENTRY_WORDS] = records[record + OFFSET] as number;
+        entries[entry * ENTRY_WORDS + 1] = records[record + LINE] as number;
+        entries[entry * ENTRY_WORDS + 2] = ((records[record + TAG] as number) & ~CHAINED) | more;
+      }
+    }
+  }
+
+  /** Hangs another entry behind those of the same name, unless an equal one is there. */
+  #chain(first: number, listId: number, flags: number, line: number): boolean {
+    const tag = listId | (flags << 16);
+    const identity = 0xffff | (FLAGS_OF_IDENTITY << 16);
+    let last = first;
+    for (let next = first; next >= 0;) {
+      const there = this.#records[next * RECORD_WORDS + TAG] as number;
+      if (((there ^ tag) & identity) === 0) return false;
+      last = next;
+      next = (this.#records[next * RECORD_WORDS + NEXT] as number) - 1;
+    }
+    const offset = this.#records[first * RECORD_WORDS + OFFSET] as number;
+    const hash = this.#records[first * RECORD_WORDS + HASH] as number;
+    const entry = this.#append(offset, line, tag | CHAINED, hash);
+    this.#records[last * RECORD_WORDS + NEXT] = entry + 1;
+    return true;
+  }
+
+  #append(offset: number, line: number, tag: number, hash: number): number {
+    if (this.entryCount >= LIMITS.tableEntriesMax) {
+      throw new TableFull(`more than ${String(LIMITS.tableEntriesMax)} names in all lists`);
+    }
+    const at = this.entryCount * RECORD_WORDS;
+    if (at === this.#records.length) {
+      const grown = new Int32Array(Math.ceil(this.entryCount * 1.5) * RECORD_WORDS);
+      grown.set(this.#records);
+      this.#records = grown;
+    }
+    this.#records[at + OFFSET] = offset;
+    this.#records[at + LINE] = line;
+    this.#records[at + TAG] = tag;
+    this.#records[at + HASH] = hash;
+    this.#records[at + NEXT] = 0;
+    return this.entryCount++;
+  }
+
+  /** Copies a name behind the others, with a root label as its end. Returns its offset. */
+  #store(name: Uint8Array, length: number): number {
+    const offset = this.#nameBytes;
+    const end = offset + length + 1;
+    if (end > LIMITS.tableNameBytesMax) {
+      throw new TableFull(`more than ${String(LIMITS.tableNameBytesMax)} bytes of names`);
+    }
+    if (end > this.#names.length) {
+      const grown = new Uint8Array(Math.max(end, Math.ceil(this.#names.length * 1.5)));
+      grown.set(this.#names);
+      this.#names = grown;
+    }
+    for (let at = 0; at < length; at++) this.#names[offset + at] = name[at] as number;
+    this.#names[end - 1] = 0;
+    this.#nameBytes = end;
+    return offset;
+  }
+
+  #isNamed(entry: number, name: Uint8Array, length: number): boolean {
+    const names = this.#names;
+    const offset = this.#records[entry * RECORD_WORDS + OFFSET] as number;
+    for (let at = 0; at < length; at++) {
+      if (names[offset + at] !== name[at]) return false;
+    }
+    return names[offset + length] === 0;
+  }
+
+  #growSlots(): void {
+    const slots = new Int32Array(this.#slots.length * 2);
+    const mask = slots.length - 1;
+    for (let entry = 0; entry < this.entryCount; entry++) {
+      if (((this.#records[entry * RECORD_WORDS + TAG] as number) & CHAINED) !== 0) continue;
+      const hash = this.#records[entry * RECORD_WORDS + HASH] as number;
+      let at = hash & mask;
+      while (slots[at] !== 0) at = (at + 1) & mask;
+      slots[at] = (hash & 0xff000000) | (entry + 1);
+    }
+    this.#slots = slots;
+  }
+}
+
+/** The smallest power of two that `names` fill to at most 3/4. */
+function slotsFor(names: number): number {
+  let slots = 2;
+  while (names > slots * 0.75) slots *= 2;
+  return slots;
+}

@@ -1,0 +1,43 @@
+/**
+ * Turns the system's refusal to bind a listener into an error that says what a person can do.
+ * Called by the listeners, before they serve anything.
+ */
+import { AppError } from '../contract/errors.ts';
+import { describeHolder, findPortHolder } from './port-holder.ts';
+import { formatEndpoint } from './server-address.ts';
+
+/**
+ * @param cause  as emitted by node:dgram or node:net
+ * @returns      PORT_IN_USE, PORT_FORBIDDEN or ADDRESS_UNAVAILABLE
+ */
+export function bindError(
+  cause: NodeJS.ErrnoException,
+  transport: 'udp' | 'tcp',
+  address: string,
+  port: number,
+): AppError {
+  const where = `${formatEndpoint(address, port)} (${transport.toUpperCase()})`;
+  switch (cause.code) {
+    case 'EADDRINUSE': {
+      const holder = describeHolder(findPortHolder(transport, address, port));
+      return new AppError('PORT_IN_USE', `cannot listen on ${where}: it is used ${holder}`, cause);
+    }
+    case 'EACCES':
+    case 'EPERM':
+      return new AppError(
+        'PORT_FORBIDDEN',
+        `cannot listen on ${where}: this user may not bind port ${String(port)}`,
+        cause,
+      );
+    case 'EADDRNOTAVAIL':
+    case 'EAFNOSUPPORT':
+    case 'EINVAL':
+      return new AppError(
+        'ADDRESS_UNAVAILABLE',
+        `cannot listen on ${where}: this machine does not have the address ${address}`,
+        cause,
+      );
+    default:
+      return new AppError('INTERNAL', `cannot listen on ${where}: ${cause.message}`, cause);
+  }
+}

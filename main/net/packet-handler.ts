@@ -1,0 +1,64 @@
+/**
+ * Between sockets and the engine: what a listener hands each packet to, and what it is to its owner.
+ *
+ * Socket code (udp-listener.ts on node:dgram, later a native batch of recvmmsg and sendmmsg) only
+ * moves bytes. Whatever happens to one packet happens behind `PacketHandler.handle`, so that both
+ * kinds of socket serve the same engine and pass the same tests.
+ */
+import type { Client, Counters } from '../engine/ports.ts';
+
+/** Answers packets; `Engine` is one. */
+export interface PacketHandler {
+  /**
+   * @param packet    one DNS message at packet[start, start + length)
+   * @param client    valid only during the call
+   * @param out       room for the answer from `outStart`: 4,096 bytes over UDP, 65,535 over TCP
+   * @returns         bytes written to `out`; 0 for no answer; -1 when `client.hold()` was called
+   *                  and the answer comes later
+   */
+  handle(
+    packet: Uint8Array,
+    start: number,
+    length: number,
+    client: Client,
+    out: Uint8Array,
+    outStart: number,
+  ): number;
+}
+
+/** Where a listener listens and what it serves. */
+export interface ListenerOptions {
+  readonly engine: PacketHandler;
+  /** An IP address of this machine, or 0.0.0.0 or ::. */
+  readonly address: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  /** Several threads share the port; see `canReusePort`. */
+  readonly reusePort: boolean;
+  /** Only `sendFailed` and the `tcp…` counters are written here. */
+  readonly counters: Counters;
+}
+
+/** An open listener. */
+export interface Listener {
+  /** As bound: "127.0.0.1:53", "[::1]:53". */
+  readonly endpoint: string;
+  readonly port: number;
+  /** Takes no more packets, but still sends answers that are on their way. */
+  stop(): void;
+  /** Closes at once; resolves when the socket is free again. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Whether the runtime can spread one port over several threads (SO_REUSEPORT with the kernel
+ * balancing): Linux with Node 22.12 or 23.1 and later. Elsewhere one thread owns the port.
+ */
+export function canReusePort(
+  platform = process.platform,
+  version = process.versions.node,
+): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isKnown = major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
+  return platform === 'linux' && isKnown;
+}

@@ -1,0 +1,101 @@
+/**
+ * The servers that this machine was told to use, as upstreams: what "system" in the settings means.
+ * Read by the service and the data plane when they start and when the network changes.
+ *
+ * A resolver on loopback in /etc/resolv.conf is a stub (systemd-resolved, or Sluice itself), so the
+ * servers behind it are looked for first; asking ourselves would be a loop.
+ */
+import { getServers } from 'node:dns';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { formatServer, parseListen, parseServer } from './server-address.ts';
+import type { PlainServer } from './server-address.ts';
+
+/** Where the servers stand, in the order of trust; the later files know what is behind a stub. */
+const RESOLV_FILES = [
+  '/etc/resolv.conf',
+  '/run/systemd/resolve/resolv.conf',
+  '/run/NetworkManager/no-stub-resolv.conf',
+];
+/** Servers taken from the system. */
+const SERVERS_MAX = 8;
+
+/**
+ * Reads the system's servers.
+ *
+ * @param own    addresses that Sluice listens on ("127.0.0.1:53"); never returned
+ * @param files  for tests
+ * @returns      at most SERVERS_MAX; empty when nothing usable is configured
+ */
+export function systemServers(
+  own: readonly string[] = [],
+  files: readonly string[] = RESOLV_FILES,
+): PlainServer[] {
+  const stubs: string[] = [];
+  for (const file of files) {
+    const addresses = nameservers(file);
+    const beyond = addresses.filter((address) => !isLoopback(address));
+    if (beyond.length > 0) return usable(beyond, own);
+    stubs.push(...addresses);
+  }
+  return usable(process.platform === 'win32' ? getServers() : stubs, own);
+}
+
+/**
+ * Reads upstreams from the settings, "system" replaced by the system's servers, each server once.
+ *
+ * @throws AppError CONFIG_INVALID naming the text that is no server
+ */
+export function expandServers(texts: readonly string[], own: readonly string[]): PlainServer[] {
+  const servers = new Map<string, PlainServer>();
+  for (const text of texts) {
+    const found = text === 'system' ? systemServers(own) : [parseServer(text)];
+    for (const server of found) {
+      const key = formatServer(server);
+      if (!servers.has(key)) servers.set(key, server);
+    }
+  }
+  return [...servers.values()];
+}
+
+function nameservers(file: string): string[] {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    // A file that is not there names no server; most machines have only the first.
+    return [];
+  }
+  return [...text.matchAll(/^[ \t]*nameserver[ \t]+(\S+)/gm)].map((match) => match[1] ?? '');
+}
+
+function usable(addresses: readonly string[], own: readonly string[]): PlainServer[] {
+  const ours = own.map((text) => parseListen(text));
+  const local = localAddresses();
+  return addresses
+    .filter((address) => isIP(address) > 0)
+    .map((address) => parseServer(address))
+    .filter((server) =>
+      ours.every(
+        ({ address, port }) =>
+          port !== server.port ||
+          (address !== server.address &&
+            !(isWildcard(address) && (local.has(server.address) || isLoopback(server.address)))),
+      ),
+    )
+    .slice(0, SERVERS_MAX);
+}
+
+function localAddresses(): Set<string> {
+  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return new Set(all.map((one) => one.address));
+}
+
+function isWildcard(address: string): boolean {
+  return address === '0.0.0.0' || address === '::';
+}
+
+function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1';
+}

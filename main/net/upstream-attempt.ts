@@ -1,0 +1,114 @@
+/**
+ * The two records of the upstream pool: a question in flight, and one sending of it to one server.
+ */
+import type { ExchangeResult } from '../engine/ports.ts';
+import type { WheelEntry } from './timer-wheel.ts';
+import type { Upstream } from './upstream.ts';
+
+/** Why an attempt is made the way it is. */
+export type AttemptPurpose =
+  | 'ask'
+  /** The server refused the form of the question: again without OPT. */
+  | 'without-edns'
+  /** The reply came back in the wrong letter case: again over TCP, where nobody can forge. */
+  | 'check-case';
+
+/** What carries attempts: a UDP socket or a TCP connection. */
+export interface Carrier {
+  /** No longer waits for the attempt. @param timedOut  it got no reply in the time it had */
+  forget(attempt: Attempt, timedOut: boolean): void;
+}
+
+/** What carriers report to. Never called before `send` has returned. */
+export interface CarrierOwner {
+  /** Bytes arrived under the attempt's ID; not verified yet. The attempt is still waited for. */
+  replied(attempt: Attempt, bytes: Buffer): void;
+  /** The way to the server is closed; the attempt is no longer carried. */
+  failed(attempt: Attempt): void;
+  /** Bytes arrived under an ID that nobody waits for. */
+  strayed(): void;
+}
+
+/** A question in flight. One object a question, all fields set at once. */
+export class PendingExchange implements WheelEntry {
+  /** The engine's query, copied. */
+  readonly query: Uint8Array;
+  readonly questionEnd: number;
+  readonly done: (result: ExchangeResult) => void;
+  readonly deadlineUs: number;
+  /** Servers in the order to ask, as it was when the question came or its last round began. */
+  order: readonly Upstream[];
+  /** How often `order` was stepped through, over all rounds. */
+  cursor = 0;
+  /** Attempts not answered yet. Those of a finished exchange stay until its deadline: a late reply
+   * tells that the server lives. */
+  readonly attempts: Attempt[] = [];
+  sent = 0;
+  /** Index of the server asked last. */
+  asked = -1;
+  /** A SERVFAIL or the like that is given when nobody knows better. */
+  fallback: Buffer | null = null;
+  fallbackIndex = -1;
+  /** Set after every server has refused at once; then they are tried once more. */
+  isLastRound = false;
+  isFinished = false;
+  wheelNext: WheelEntry | null = null;
+  wheelPrevious: WheelEntry | null = null;
+  wheelTick = -1;
+
+  constructor(
+    query: Uint8Array,
+    questionEnd: number,
+    done: (result: ExchangeResult) => void,
+    deadlineUs: number,
+    order: readonly Upstream[],
+  ) {
+    this.query = query;
+    this.questionEnd = questionEnd;
+    this.done = done;
+    this.deadlineUs = deadlineUs;
+    this.order = order;
+  }
+}
+
+/** One sending of a question. */
+export class Attempt {
+  readonly exchange: PendingExchange;
+  readonly upstream: Upstream;
+  readonly purpose: AttemptPurpose;
+  /** As sent, ID and letter case included; owned by the attempt, since sending is asynchronous. */
+  readonly query: Buffer;
+  readonly hasOpt: boolean;
+  readonly hasRandomCase: boolean;
+  readonly sentUs: number;
+  overTcp = false;
+  /** Times it was moved to a fresh TCP connection because the old one closed. */
+  moves = 0;
+  id = -1;
+  carrier: Carrier | null = null;
+
+  constructor(
+    exchange: PendingExchange,
+    upstream: Upstream,
+    purpose: AttemptPurpose,
+    query: Buffer,
+    hasOpt: boolean,
+    hasRandomCase: boolean,
+    sentUs: number,
+  ) {
+    this.exchange = exchange;
+    this.upstream = upstream;
+    this.purpose = purpose;
+    this.query = query;
+    this.hasOpt = hasOpt;
+    this.hasRandomCase = hasRandomCase;
+    this.sentUs = sentUs;
+  }
+
+  /** Gives it to a carrier under an ID that is free there. */
+  carryBy(carrier: Carrier, id: number): void {
+    this.carrier = carrier;
+    this.id = id;
+    this.query.writeUInt16BE(id, 0);
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * What the service needs of the parts it composes, as interfaces that the real classes fit and
+ * tests replace: the data plane, the lists and the query log.
+ */
+import type { Config, ListSource } from '../contract/config.ts';
+import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
+import type { Latency, ListStatus, MethodArguments, MethodOutput } from '../contract/methods.ts';
+import type { PolicyMessage } from '../dataplane/messages.ts';
+
+/** The engine in its threads (dataplane/data-plane.ts). */
+export interface PlanePart {
+  readonly listening: readonly string[];
+  /** Servers in use, "system" replaced; the log's upstream index counts in this list. */
+  readonly upstreams: readonly string[];
+  readonly threads: number;
+  /** Threads started again after a crash. */
+  readonly restarts: number;
+  setPolicy(policy: PolicyMessage): void;
+  setUpstreams(upstreams: readonly string[]): void;
+  counters(): CounterSnapshot;
+  latency(): { readonly local: Latency; readonly upstream: Latency };
+  /** Answers by bucket, summed over threads; buckets as in contract/counters.ts. */
+  histograms(): Readonly<Record<HistogramName, ArrayLike<number>>>;
+  flushCache(): void;
+  close(): Promise<void>;
+}
+
+/** The lists (lists/list-manager.ts). */
+export interface ListsPart {
+  readonly table: SharedArrayBuffer;
+  readonly nameCount: number;
+  /** Names of lists by the id that tables and log records carry. */
+  readonly listNames: ReadonlyMap<number, string>;
+  setSources(sources: readonly ListSource[], refreshHours: number): void;
+  refresh(name?: string): Promise<void>;
+  statuses(): ListStatus[];
+  /** The source line of an entry; '' when unknown. */
+  ruleText(listId: number, line: number): string;
+  close(): Promise<void>;
+}
+
+/** The query log (log/query-log.ts). */
+export interface LogPart {
+  readonly state: LogState;
+  setLive(on: boolean): void;
+  setNames(lists: ReadonlyMap<number, string>, upstreams: readonly string[]): void;
+  setSettings(settings: Config['log']): void;
+  search(input: MethodArguments<'queries.search'>): Promise<MethodOutput<'queries.search'>>;
+  statistics(input: MethodArguments<'statistics'>): Promise<MethodOutput<'statistics'>>;
+  close(): Promise<void>;
+}
+
+export interface LogState {
+  readonly state: 'ok' | 'degraded' | 'off';
+  /** One plain sentence each; empty unless degraded. */
+  readonly reasons: readonly string[];
+  /** Things worth telling that stop nothing. */
+  readonly notices: readonly string[];
+  readonly stored: number;
+  readonly dropped: number;
+  readonly bytes: number;
+  readonly batches: number;
+  readonly statisticsUpdates: number;
+  /** Rows removed by retention. */
+  readonly pruned: number;
+  /** Writer threads: 1, or 0 between a crash and the restart. */
+  readonly writers: number;
+  /** Crashed writers replaced. */
+  readonly restarts: number;
+}

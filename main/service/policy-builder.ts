@@ -1,0 +1,42 @@
+/**
+ * Turns settings, the switch and the compiled tables into the policy message that goes to every
+ * data-plane thread. Called by the service whenever one of them changes; pure.
+ */
+import type { Config } from '../contract/config.ts';
+import type { PolicyMessage } from '../dataplane/messages.ts';
+
+export interface PolicyParts {
+  /** Grows with each policy. */
+  readonly version: number;
+  readonly filtering: boolean;
+  readonly config: Config;
+  /** The user's own rules, compiled. */
+  readonly rules: SharedArrayBuffer;
+  /** All enabled lists, compiled. */
+  readonly lists: SharedArrayBuffer;
+}
+
+export function buildPolicy({
+  version,
+  filtering,
+  config,
+  rules,
+  lists,
+}: PolicyParts): PolicyMessage {
+  const { blocking, cache, log } = config;
+  return {
+    version,
+    filtering,
+    blockingAnswer: blocking.answer,
+    blockingTtlSeconds: blocking.ttlSeconds,
+    rules,
+    lists,
+    cache: {
+      entriesMax: cache.entriesMax,
+      ttlMinSeconds: cache.ttlMinSeconds,
+      ttlMaxSeconds: cache.ttlMaxSeconds,
+      staleSecondsMax: cache.staleSecondsMax,
+    },
+    logMode: log.mode,
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * Plans changes to the user's own rules. Pure; run inside an edit of the config store.
+ */
+import type { Config } from '../contract/config.ts';
+import { AppError } from '../contract/errors.ts';
+import { LIMITS } from '../contract/limits.ts';
+import { parseRule } from '../lists/rules.ts';
+import type { EditPlan } from './config-store.ts';
+
+type RulePlan = EditPlan<'rules'> | undefined;
+
+/**
+ * Adds a rule. One that is there already changes nothing; one that says the opposite about the same
+ * name is replaced, because an allow rule would otherwise keep winning over a new block rule.
+ *
+ * @throws AppError RULE_INVALID; TOO_MANY beyond LIMITS.rulesMax
+ */
+export function planAddRule({ rules }: Config, text: string): RulePlan {
+  const rule = parseRule(text);
+  const entry = `${rule.action === 'allow' ? '@@' : ''}||${rule.name}^`;
+  let opposite = -1;
+  for (const [index, other] of rules.entries()) {
+    const { action, name } = parseRule(other);
+    if (name !== rule.name) continue;
+    if (action === rule.action) return undefined;
+    opposite = index;
+  }
+  if (opposite >= 0) {
+    const change = { kind: 'replace', index: opposite, entry } as const;
+    return { change, wanted: rules.with(opposite, entry) };
+  }
+  if (rules.length >= LIMITS.rulesMax) {
+    throw new AppError(
+      'TOO_MANY',
+      `adding ${entry} failed: ${String(LIMITS.rulesMax)} rules exist`,
+    );
+  }
+  return { change: { kind: 'append', entry }, wanted: [...rules, entry] };
+}
+
+/** Removes a rule, given in any spelling of it. @throws AppError RULE_UNKNOWN, RULE_INVALID */
+export function planRemoveRule({ rules }: Config, text: string): RulePlan {
+  const index = indexOfRule(rules, text);
+  if (index < 0) throw new AppError('RULE_UNKNOWN', `removing failed: no rule is ${text}`);
+  return { change: { kind: 'remove', index }, wanted: rules.toSpliced(index, 1) };
+}
+
+function indexOfRule(rules: readonly string[], text: string): number {
+  const exact = rules.indexOf(text);
+  if (exact >= 0) return exact;
+  const wanted = parseRule(text);
+  return rules.findIndex((other) => {
+    const { action, name } = parseRule(other);
+    return action === wanted.action && name === wanted.name;
+  });
+}

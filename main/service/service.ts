@@ -1,0 +1,283 @@
+/**
+ * The control plane: every method of contract/methods.ts, in one object that all doors share.
+ *
+ * Runs in the main thread and never answers a packet. Made by compose.ts from its parts. Changes of
+ * settings, switch and lists all end in `#publish`, which sends the data plane a new policy.
+ */
+import type { Config } from '../contract/config.ts';
+import { AppError } from '../contract/errors.ts';
+import { METHODS } from '../contract/methods.ts';
+import type {
+  LiveUpdate,
+  MethodArguments,
+  MethodInput,
+  MethodName,
+  MethodOutput,
+  QueueStatus,
+  ServiceClient,
+} from '../contract/methods.ts';
+import type { QueryEvent } from '../contract/query-event.ts';
+import { findings, pathText } from '../contract/schema-text.ts';
+import type { PolicyMessage } from '../dataplane/messages.ts';
+import { compileRules } from '../lists/rules.ts';
+import type { HealthReport } from './health.ts';
+import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
+import { LiveTopic } from './live.ts';
+import { buildPolicy } from './policy-builder.ts';
+import { Reports, type Measurements, type ReportParts } from './reports.ts';
+import { planAddRule, planRemoveRule } from './rule-edits.ts';
+import { restartNotice } from './restart-notice.ts';
+
+/** Time between two samples of the counters for the health report. */
+const SAMPLE_MS = 5_000;
+
+export interface ServiceOptions extends ReportParts {
+  /** The policy that the data plane was started with. */
+  readonly policy: PolicyMessage;
+  /** Takes new plain servers for resolving list host names. */
+  readonly setBootstrap: (servers: readonly string[]) => void;
+}
+
+type Handlers = {
+  readonly [Name in MethodName]: (
+    input: MethodArguments<Name>,
+  ) => Promise<MethodOutput<Name>> | MethodOutput<Name>;
+};
+
+export class Service implements ServiceClient {
+  readonly #options: ServiceOptions;
+  readonly #reports: Reports;
+  readonly #live: LiveTopic;
+  readonly #handlers: Handlers;
+  readonly #startedWith: Config;
+  #applied: Config;
+  /** The rules that the policy's table was compiled from. */
+  #compiledRules: readonly string[];
+  #policy: PolicyMessage;
+  #cancelSample: () => void = () => undefined;
+  #closed = false;
+
+  constructor(options: ServiceOptions) {
+    const { store, log, clock, lists } = options;
+    this.#options = options;
+    this.#policy = options.policy;
+    this.#startedWith = store.config;
+    this.#applied = store.config;
+    this.#compiledRules = store.config.rules;
+    this.#reports = new Reports(options, () => this.#policy.version);
+    this.#live = new LiveTopic({
+      clock,
+      facts: () => this.#reports.live(),
+      setSource: (on) => {
+        log.setLive(on);
+      },
+    });
+    this.#reports.addQueue(() => this.#live.queue);
+    this.#handlers = this.#makeHandlers();
+    store.onChange((config) => {
+      this.#apply(config);
+    });
+    log.setNames(lists.listNames, options.plane.upstreams);
+    if (lists.table !== this.#policy.lists) this.#publish();
+    this.#sample();
+  }
+
+  /**
+   * Checks the input against the method's schema and runs the method.
+   *
+   * @throws AppError METHOD_UNKNOWN, ARGUMENT_INVALID naming the argument, or the method's own
+   */
+  async call<Name extends MethodName>(
+    name: Name,
+    input: MethodInput<Name>,
+  ): Promise<MethodOutput<Name>> {
+    if (!Object.hasOwn(METHODS, name)) {
+      throw new AppError('METHOD_UNKNOWN', `no method has the name ${JSON.stringify(name)}`);
+    }
+    const schema = METHODS[name].input;
+    const checked = schema.safeParse(input);
+    if (!checked.success) {
+      const [first] = findings(schema, input, checked.error.issues);
+      const where = first && first.path.length > 0 ? pathText(first.path) : 'arguments';
+      throw new AppError('ARGUMENT_INVALID', `${where}: ${first?.text ?? 'not allowed'}`);
+    }
+    return this.#handlers[name](checked.data as MethodArguments<Name>);
+  }
+
+  /** @throws AppError TOO_MANY beyond LIMITS.subscribersMax */
+  subscribe(onUpdate: (update: LiveUpdate) => void): () => void {
+    return this.#live.subscribe(onUpdate);
+  }
+
+  /** The list manager has a new table. */
+  tableChanged(): void {
+    if (this.#closed) return;
+    const { log, lists, plane } = this.#options;
+    log.setNames(lists.listNames, plane.upstreams);
+    this.#publish();
+  }
+
+  /** Something that status shows has changed: a list's state, the log's state, a problem. */
+  stateChanged(): void {
+    this.#live.touch();
+  }
+
+  /** The switch was moved, or a pause has ended. */
+  protectionChanged(): void {
+    if (!this.#closed) this.#publish();
+  }
+
+  /** New rows from the query log, oldest first. */
+  rowsLogged(rows: readonly QueryEvent[], leftOut: number): void {
+    this.#live.push(rows, leftOut);
+  }
+
+  /** Reads the settings file again. @throws AppError CONFIG_INVALID; shown in health meanwhile */
+  async reload(): Promise<void> {
+    try {
+      await this.#options.store.reload();
+    } catch (error) {
+      const said = error instanceof Error ? error.message : String(error);
+      this.setProblem('settings', `The former settings stay in use: ${said}.`);
+      throw error;
+    }
+  }
+
+  /** A lasting problem under a name of the caller's choice, as one sentence; null ends it. */
+  setProblem(name: string, sentence: string | null): void {
+    this.#options.health.setProblem(name, sentence);
+    this.stateChanged();
+  }
+
+  /** Adds a door's bounded queue to those that status shows. */
+  addQueue(read: () => QueueStatus): void {
+    this.#reports.addQueue(read);
+  }
+
+  health(): HealthReport {
+    return this.#reports.health();
+  }
+
+  measurements(): Measurements {
+    return this.#reports.measurements();
+  }
+
+  /** Ends the live topic and the timers; the parts are closed by compose.ts. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelSample();
+    this.#reports.close();
+    this.#live.close();
+    await this.#options.store.close();
+  }
+
+  #makeHandlers(): Handlers {
+    const { store, protection, log } = this.#options;
+    return {
+      status: () => this.#reports.status(),
+      pause: ({ minutes }) => protection.pause(minutes),
+      resume: () => protection.resume(),
+      'queries.search': (input) => log.search(input),
+      statistics: (input) => log.statistics(input),
+      check: async (input) => {
+        const { checkName } = await import('./check.ts');
+        return checkName(this.#policy, store.config, this.#options.lists, input);
+      },
+      ...this.#makeRuleHandlers(),
+      ...this.#makeListHandlers(),
+      'settings.get': () => ({ config: store.config }),
+    };
+  }
+
+  #makeRuleHandlers(): Pick<Handlers, 'rules.list' | 'rules.add' | 'rules.remove'> {
+    const { store } = this.#options;
+    return {
+      'rules.list': () => ({ rules: store.config.rules }),
+      'rules.add': async ({ rule }) => {
+        const { rules } = await store.edit('rules', (config) => planAddRule(config, rule));
+        return { rules };
+      },
+      'rules.remove': async ({ rule }) => {
+        const { rules } = await store.edit('rules', (config) => planRemoveRule(config, rule));
+        return { rules };
+      },
+    };
+  }
+
+  #makeListHandlers(): Pick<
+    Handlers,
+    'lists.list' | 'lists.add' | 'lists.remove' | 'lists.enable' | 'lists.refresh'
+  > {
+    const { store, lists } = this.#options;
+    return {
+      'lists.list': () => this.#reports.lists(),
+      'lists.add': async (source) => {
+        await store.edit('lists', (config) => planAddList(config, source));
+        return this.#reports.lists();
+      },
+      'lists.remove': async ({ name }) => {
+        await store.edit('lists', (config) => planRemoveList(config, name));
+        return this.#reports.lists();
+      },
+      'lists.enable': async ({ name, enabled }) => {
+        await store.edit('lists', (config) => planEnableList(config, name, enabled));
+        return this.#reports.lists();
+      },
+      'lists.refresh': async ({ name }) => {
+        if (name !== undefined && !store.config.lists.some((list) => list.name === name)) {
+          throw new AppError('LIST_UNKNOWN', `no list has the name "${name}"`);
+        }
+        await lists.refresh(name);
+        return this.#reports.lists();
+      },
+    };
+  }
+
+  /** Takes settings that were edited or read again into use. */
+  #apply(config: Config): void {
+    const { plane, lists, log, health, setBootstrap } = this.#options;
+    const before = this.#applied;
+    this.#applied = config;
+    health.setProblem('settings', null);
+    health.setNotice('restart', restartNotice(this.#startedWith, config));
+    if (differ(before.dns.upstreams, config.dns.upstreams)) {
+      plane.setUpstreams(config.dns.upstreams);
+      log.setNames(lists.listNames, plane.upstreams);
+    }
+    if (differ(before.dns.bootstrap, config.dns.bootstrap)) setBootstrap(config.dns.bootstrap);
+    if (differ(before.log, config.log)) log.setSettings(config.log);
+    if (differ(before.lists, config.lists) || before.listRefreshHours !== config.listRefreshHours) {
+      lists.setSources(config.lists, config.listRefreshHours);
+    }
+    this.#publish();
+  }
+
+  /** Builds the policy from what holds now and sends it to the data plane. */
+  #publish(): void {
+    const { protection, lists, plane } = this.#options;
+    const sameRules = !differ(this.#compiledRules, this.#applied.rules);
+    const rules = sameRules ? this.#policy.rules : compileRules(this.#applied.rules);
+    this.#compiledRules = this.#applied.rules;
+    this.#policy = buildPolicy({
+      version: this.#policy.version + 1,
+      filtering: protection.isFiltering,
+      config: this.#applied,
+      rules,
+      lists: lists.table,
+    });
+    plane.setPolicy(this.#policy);
+    this.stateChanged();
+  }
+
+  #sample(): void {
+    const { clock, health, plane } = this.#options;
+    health.sample(plane.counters());
+    this.#cancelSample = clock.after(SAMPLE_MS, () => {
+      this.#sample();
+    });
+  }
+}
+
+function differ(left: unknown, right: unknown): boolean {
+  return left !== right && JSON.stringify(left) !== JSON.stringify(right);
+}

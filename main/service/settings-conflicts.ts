@@ -1,0 +1,129 @@
+/**
+ * What the schema of the settings cannot say: numbers inside addresses, names used twice, rules
+ * that do not parse, limits the wrong way round. Called by service/settings-text.ts.
+ */
+import type { Config, ListSource } from '../contract/config.ts';
+import { AppError } from '../contract/errors.ts';
+import { quote, type Finding } from '../contract/schema-text.ts';
+import { parseRule } from '../lists/rules.ts';
+import { formatEndpoint, parseListen, parseServer } from '../net/server-address.ts';
+import type { Endpoint } from '../net/server-address.ts';
+
+/** The first conflict in settings that pass the schema; undefined when there is none. */
+export function settingsConflict(config: Config): Finding | undefined {
+  return (
+    addressConflict(config) ?? cacheConflict(config) ?? listConflict(config) ?? ruleConflict(config)
+  );
+}
+
+/** Why a list source cannot be used; undefined when it can. The path is below the source. */
+export function sourceConflict(source: ListSource): Finding | undefined {
+  if (source.name.toLowerCase() === 'rules') {
+    return bad(['name'], source.name, 'another name, this one means your own rules');
+  }
+  if (/[\p{Cc}]/u.test(source.name)) {
+    return bad(['name'], source.name, 'a name without control characters');
+  }
+  if (source.url.startsWith('builtin:')) {
+    if (source.url === 'builtin:starter') return undefined;
+    return bad(['url'], source.url, 'builtin:starter, the only built-in list');
+  }
+  const url = URL.canParse(source.url) ? new URL(source.url) : undefined;
+  if (!url) return bad(['url'], source.url, 'a complete URL such as https://lists.example/a.txt');
+  if (url.protocol === 'file:' && url.hostname !== '') {
+    return bad(['url'], source.url, 'a file on this machine, file:///path');
+  }
+  return undefined;
+}
+
+function addressConflict(config: Config): Finding | undefined {
+  const { listen, upstreams, bootstrap } = config.dns;
+  const places: [(string | number)[], string][] = [
+    ...listen.map((text, index): [(string | number)[], string] => [['dns', 'listen', index], text]),
+    [['http', 'listen'], config.http.listen],
+  ];
+  for (const [path, text] of places) {
+    if (endpoint(() => parseListen(text)) === undefined) {
+      return bad(path, text, 'an IP address and a port, such as 127.0.0.1:53 or "[::1]:53"');
+    }
+  }
+  for (const [index, text] of listen.entries()) {
+    if (listen.indexOf(text) !== index) return bad(['dns', 'listen', index], text, 'it only once');
+  }
+  return (
+    serverConflict('upstreams', upstreams, listen) ?? serverConflict('bootstrap', bootstrap, listen)
+  );
+}
+
+function serverConflict(
+  key: 'upstreams' | 'bootstrap',
+  servers: readonly string[],
+  listen: readonly string[],
+): Finding | undefined {
+  for (const [index, text] of servers.entries()) {
+    const path = ['dns', key, index];
+    if (text === 'system') continue;
+    const server = endpoint(() => parseServer(text));
+    if (!server) {
+      return bad(path, text, 'an IP address such as 9.9.9.9, 9.9.9.9:53 or [2620:fe::fe]:53');
+    }
+    if (listen.some((own) => reaches(server, own))) {
+      return bad(path, text, 'another server, this is the address Sluice itself listens on');
+    }
+  }
+  return undefined;
+}
+
+/** "address:port" as `formatEndpoint` writes it; undefined when the text is no such thing. */
+function endpoint(read: () => Endpoint): string | undefined {
+  try {
+    const { address, port } = read();
+    return formatEndpoint(address, port);
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a query sent to `server` arrives at our own listener `own`. */
+function reaches(server: string, own: string): boolean {
+  if (server === own) return true;
+  const any = /^(0\.0\.0\.0|\[::\])(:\d+)$/.exec(own);
+  const loopback = /^(127\.[\d.]+|\[::1\])(:\d+)$/.exec(server);
+  return any !== null && loopback !== null && any[2] === loopback[2];
+}
+
+function cacheConflict({ cache }: Config): Finding | undefined {
+  if (cache.ttlMinSeconds <= cache.ttlMaxSeconds) return undefined;
+  const allowed = `at most cache.ttlMaxSeconds, which is ${String(cache.ttlMaxSeconds)}`;
+  return bad(['cache', 'ttlMinSeconds'], cache.ttlMinSeconds, allowed);
+}
+
+function listConflict({ lists }: Config): Finding | undefined {
+  const names = new Set<string>();
+  for (const [index, source] of lists.entries()) {
+    if (names.has(source.name)) {
+      return bad(['lists', index, 'name'], source.name, 'a name that no other list has');
+    }
+    names.add(source.name);
+    const conflict = sourceConflict(source);
+    if (conflict) return { ...conflict, path: ['lists', index, ...conflict.path] };
+  }
+  return undefined;
+}
+
+function ruleConflict({ rules }: Config): Finding | undefined {
+  for (const [index, rule] of rules.entries()) {
+    try {
+      parseRule(rule);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return { path: ['rules', index], unknownKey: false, text: error.message };
+    }
+  }
+  return undefined;
+}
+
+function bad(path: readonly (string | number)[], value: unknown, allowed: string): Finding {
+  return { path, unknownKey: false, text: `${quote(value)} is not allowed, write ${allowed}` };
+}

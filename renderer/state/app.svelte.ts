@@ -1,0 +1,68 @@
+/**
+ * All state of the window, built once by main.ts and reached from components through a context.
+ */
+import { createContext } from 'svelte';
+import type { LiveUpdate, ServiceClient, Status } from '../../main/contract/methods.ts';
+import { Clock } from './clock.svelte.ts';
+import type { Connection } from './connection.svelte.ts';
+import { Decisions } from './decisions.svelte.ts';
+import { Lists } from './lists.svelte.ts';
+import { LiveFeed } from './live-feed.svelte.ts';
+import { LogSearch } from './log-search.svelte.ts';
+import { Poll } from './poll.svelte.ts';
+import { ProtectionState } from './protection.svelte.ts';
+import { Route } from './route.svelte.ts';
+import { Rules } from './rules.svelte.ts';
+import { Statistics } from './statistics.svelte.ts';
+import { Toasts } from './toasts.svelte.ts';
+
+/** The shell shows protection and health on every page, so this goes on all the time. */
+const statusRefreshMs = 3_000;
+
+export class AppState {
+  readonly client: ServiceClient;
+  readonly connection: Connection;
+  readonly clock = new Clock();
+  readonly route = new Route();
+  readonly toasts = new Toasts();
+  readonly status: Poll<Status>;
+  readonly protection: ProtectionState;
+  readonly live: LiveFeed;
+  readonly statistics: Statistics;
+  readonly search: LogSearch;
+  readonly lists: Lists;
+  readonly rules: Rules;
+  readonly decisions: Decisions;
+
+  constructor(client: ServiceClient, connection: Connection) {
+    this.client = client;
+    this.connection = connection;
+    this.protection = new ProtectionState(client, this.toasts);
+    this.status = new Poll(async () => {
+      const askedAtMs = Date.now();
+      const status = await client.call('status', {});
+      this.protection.take(status.protection, askedAtMs);
+      return status;
+    }, statusRefreshMs);
+    this.live = new LiveFeed(client, (update) => {
+      this.protection.take(update.protection, Date.now());
+    });
+    this.statistics = new Statistics(client);
+    this.search = new LogSearch(client);
+    this.lists = new Lists(client, this.toasts);
+    this.rules = new Rules(client, this.toasts);
+    this.decisions = new Decisions(client, this.toasts, (rules) => {
+      this.rules.take(rules);
+    });
+  }
+
+  /** Totals and latency, as the newest report has them; null before the first. Follows the live topic. */
+  get figures(): Pick<LiveUpdate, 'totals' | 'latency'> | null {
+    const { live, status } = this;
+    const isLiveNewer = live.latest !== null && live.latestAtMs >= status.valueAtMs;
+    return isLiveNewer ? live.latest : status.value;
+  }
+}
+
+/** Set by App.svelte; `useApp` may be called while a component is being set up. */
+export const [useApp, provideApp] = createContext<AppState>();

@@ -1,0 +1,69 @@
+/**
+ * One-click "block" and "allow" of a name: writes the user's rule, takes away an opposite one for
+ * the same name, and offers to take it all back.
+ */
+import { SvelteMap } from 'svelte/reactivity';
+import type { ServiceClient } from '../../main/contract/methods.ts';
+import { describeError } from '../client/call-error.ts';
+import { ruleFor, type RuleAction } from '../rules/rule-text.ts';
+import type { Toasts } from './toasts.svelte.ts';
+
+/** Names whose last decision is remembered for the buttons. */
+const rememberedMax = 500;
+
+export class Decisions {
+  readonly #client: ServiceClient;
+  readonly #toasts: Toasts;
+  readonly #onRules: (rules: readonly string[]) => void;
+  readonly #made = new SvelteMap<string, RuleAction>();
+
+  /** @param onRules  told of the rules after each change */
+  constructor(client: ServiceClient, toasts: Toasts, onRules: (rules: readonly string[]) => void) {
+    this.#client = client;
+    this.#toasts = toasts;
+    this.#onRules = onRules;
+  }
+
+  /** What was decided in this window about exactly this name, if anything. */
+  of(name: string): RuleAction | undefined {
+    return this.#made.get(name);
+  }
+
+  async decide(name: string, action: RuleAction): Promise<void> {
+    const wanted = ruleFor(name, action);
+    const opposite = ruleFor(name, action === 'block' ? 'allow' : 'block');
+    try {
+      const { rules } = await this.#client.call('rules.list', {});
+      const isNew = !rules.includes(wanted);
+      const hadOpposite = rules.includes(opposite);
+      if (hadOpposite) await this.#remove(opposite);
+      if (isNew) await this.#add(wanted);
+      this.#remember(name, action);
+      this.#toasts.show(
+        action === 'block' ? `${name} is now blocked.` : `${name} is now allowed.`,
+        async () => {
+          if (isNew) await this.#remove(wanted);
+          if (hadOpposite) await this.#add(opposite);
+          this.#remember(name, undefined);
+        },
+      );
+    } catch (error) {
+      this.#toasts.fail(describeError(error));
+    }
+  }
+
+  async #add(rule: string): Promise<void> {
+    this.#onRules((await this.#client.call('rules.add', { rule })).rules);
+  }
+
+  async #remove(rule: string): Promise<void> {
+    this.#onRules((await this.#client.call('rules.remove', { rule })).rules);
+  }
+
+  #remember(name: string, action: RuleAction | undefined): void {
+    this.#made.delete(name);
+    if (action !== undefined) this.#made.set(name, action);
+    const oldest = this.#made.keys().next();
+    if (this.#made.size > rememberedMax && !oldest.done) this.#made.delete(oldest.value);
+  }
+}

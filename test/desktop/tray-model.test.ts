@@ -1,0 +1,86 @@
+/** The tray's text and actions for each state. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  trayItem,
+  trayView,
+  type TrayItem,
+  type TrayState,
+} from '../../main/electron/tray-model.ts';
+
+const ON: TrayState = {
+  protection: { state: 'on', resumesAtMs: null },
+  health: 'ok',
+  degradedReasons: [],
+  queries: 12_345,
+  blocked: 678,
+};
+const PAUSE_END_MS = Date.UTC(2026, 0, 5, 14, 35);
+const PAUSED: TrayState = {
+  ...ON,
+  protection: { state: 'paused', resumesAtMs: PAUSE_END_MS },
+};
+const OFF: TrayState = { ...ON, protection: { state: 'off', resumesAtMs: null } };
+
+const utc = (timeMs: number): string => new Date(timeMs).toISOString().slice(11, 16);
+const labels = (groups: readonly (readonly TrayItem[])[]): string[][] =>
+  groups.map((group) => group.map(({ label }) => label));
+
+test('on: offers three pauses and shows the counts', () => {
+  const view = trayView(ON, utc);
+  assert.equal(view.icon, 'on');
+  assert.equal(view.tooltip, 'Sluice: On\n678 of 12,345 queries blocked');
+  assert.deepEqual(labels(view.groups), [
+    ['On'],
+    ['Block unwanted names', 'Pause for 5 minutes', 'Pause for 15 minutes', 'Pause for 60 minutes'],
+    ['Open Sluice', 'Quit'],
+  ]);
+  assert.deepEqual(trayItem(view, 'filtering'), {
+    id: 'filtering',
+    label: 'Block unwanted names',
+    action: { kind: 'pause' },
+    isChecked: true,
+  });
+  assert.deepEqual(trayItem(view, 'pause-15').action, { kind: 'pause', minutes: 15 });
+});
+
+test('paused: tells the end, and offers to resume or to pause longer', () => {
+  const view = trayView(PAUSED, utc);
+  assert.equal(view.icon, 'paused');
+  assert.equal(trayItem(view, 'status').label, 'Paused until 14:35');
+  assert.equal(trayItem(view, 'status').action, null);
+  assert.equal(trayItem(view, 'filtering').isChecked, false);
+  assert.deepEqual(trayItem(view, 'filtering').action, { kind: 'resume' });
+  assert.deepEqual(trayItem(view, 'resume').action, { kind: 'resume' });
+  assert.deepEqual(trayItem(view, 'pause-60').action, { kind: 'pause', minutes: 60 });
+});
+
+test('off: only the switch brings it back', () => {
+  const view = trayView(OFF, utc);
+  assert.equal(view.icon, 'off');
+  assert.deepEqual(labels(view.groups), [
+    ['Off: everything is let through'],
+    ['Block unwanted names'],
+    ['Open Sluice', 'Quit'],
+  ]);
+  assert.deepEqual(trayItem(view, 'filtering').action, { kind: 'resume' });
+});
+
+test('degraded: says why, but a wish to be off shows first', () => {
+  const fault = { health: 'degraded', degradedReasons: ['The disk is full.'] } as const;
+  const view = trayView({ ...ON, ...fault }, utc);
+  assert.equal(view.icon, 'degraded');
+  assert.equal(trayItem(view, 'reason-0').label, 'The disk is full.');
+  assert.equal(trayView({ ...OFF, ...fault }, utc).icon, 'off');
+  assert.equal(trayView({ ...PAUSED, ...fault }, utc).icon, 'paused');
+});
+
+test('ids are unique in every state, and an unknown one throws', () => {
+  for (const state of [ON, PAUSED, OFF]) {
+    const ids = trayView(state, utc)
+      .groups.flat()
+      .map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length);
+  }
+  assert.throws(() => trayItem(trayView(OFF, utc), 'pause-5'), /no item pause-5/);
+});

@@ -1,0 +1,239 @@
+/**
+ * Made-up answers of a service, for the fake service and the tests of the window.
+ */
+import type { ListStatus, LiveUpdate, Status } from '../../main/contract/methods.ts';
+import type { QueryEvent } from '../../main/contract/query-event.ts';
+
+const allowedNames = [
+  'www.wikipedia.org',
+  'deb.debian.org',
+  'registry.npmjs.org',
+  'github.com',
+  'time.example.net',
+  'imap.mail.example.org',
+  'cdn.jsdelivr.net',
+  'a-very-long-host-name-for-testing.ingress.eu-central-1.compute.internal.example.com',
+];
+const blockedNames = [
+  ['stats.g.doubleclick.net', 'doubleclick.net'],
+  ['ads.example.com', 'ads.example.com'],
+  ['telemetry.vendor.example', 'telemetry.vendor.example'],
+  ['pixel.tracker.example', 'tracker.example'],
+] as const;
+const types = [
+  [1, 'A'],
+  [28, 'AAAA'],
+  [65, 'HTTPS'],
+] as const;
+
+/** One query; `n` decides everything but the time, so that tests can foretell the rows. */
+export function fakeQuery(n: number, timeMs: number, id = 0): QueryEvent {
+  const [type, typeName] = types[n % 3] ?? types[0];
+  const base = {
+    id,
+    timeMs,
+    client: n % 5 === 0 ? '192.168.1.24' : '127.0.0.1',
+    type,
+    typeName,
+    rcode: n % 17 === 3 ? 3 : 0,
+    transport: 'udp',
+  } as const;
+  if (n % 4 === 1) {
+    const [name, matchedName] = blockedNames[(n >> 2) % 4] ?? blockedNames[0];
+    const why =
+      n % 8 === 5 ? { reason: 'rule', list: 'rules' } : { reason: 'list', list: 'StevenBlack' };
+    return {
+      ...base,
+      ...why,
+      name,
+      matchedName,
+      outcome: 'blocked',
+      upstream: '',
+      durationUs: 38 + (n % 9),
+    } as QueryEvent;
+  }
+  const name = allowedNames[n % allowedNames.length] ?? 'example.com';
+  if (n % 31 === 30) {
+    return {
+      ...base,
+      name,
+      matchedName: '',
+      list: '',
+      rcode: 2,
+      outcome: 'failed',
+      reason: 'upstream-timeout',
+      upstream: '',
+      durationUs: 2_000_400,
+    };
+  }
+  if (n % 4 === 2) {
+    return {
+      ...base,
+      name,
+      matchedName: '',
+      list: '',
+      outcome: 'cached',
+      reason: 'none',
+      upstream: '',
+      durationUs: 44,
+    };
+  }
+  return {
+    ...base,
+    name,
+    matchedName: '',
+    list: '',
+    outcome: 'forwarded',
+    reason: 'none',
+    upstream: '9.9.9.9',
+    durationUs: 11_000 + (n % 50) * 700,
+  };
+}
+
+/** Stored rows, newest first, ids falling from `newestId`. */
+export function fakeLog(count: number, nowMs: number): QueryEvent[] {
+  return Array.from({ length: count }, (_, index) => {
+    const id = count - index;
+    return fakeQuery(id, nowMs - 5_000 - index * 2_300, id);
+  });
+}
+
+export function fakeLists(nowMs: number): ListStatus[] {
+  return [
+    {
+      name: 'StevenBlack',
+      url: 'https://lists.example/hosts',
+      format: 'hosts',
+      enabled: true,
+      names: 141_204,
+      ignored: [
+        {
+          reason: 'not a host name',
+          lines: 31,
+          examples: ['0.0.0.0 _dmarc', '0.0.0.0 -bad-.example'],
+        },
+        { reason: 'local names such as localhost', lines: 14, examples: ['127.0.0.1 localhost'] },
+      ],
+      updatedAtMs: nowMs - 3 * 3_600_000,
+      checkedAtMs: nowMs - 20 * 60_000,
+      state: 'ok',
+      error: '',
+    },
+    {
+      name: 'Tracker domains',
+      url: 'https://trackers.example/domains.txt',
+      format: 'auto',
+      enabled: true,
+      names: 8_312,
+      ignored: [],
+      updatedAtMs: nowMs - 26 * 3_600_000,
+      checkedAtMs: nowMs - 5 * 60_000,
+      state: 'failed',
+      error: 'the address serves a web page (HTML), not a list',
+    },
+    {
+      name: 'Family',
+      url: 'file:///etc/sluice/family.txt',
+      format: 'domains',
+      enabled: false,
+      names: 0,
+      ignored: [],
+      updatedAtMs: null,
+      checkedAtMs: null,
+      state: 'disabled',
+      error: '',
+    },
+  ];
+}
+
+const latency = {
+  local: { p50Us: 41, p95Us: 96, p99Us: 180, p999Us: 410 },
+  upstream: { p50Us: 14_300, p95Us: 48_000, p99Us: 96_000, p999Us: 310_000 },
+};
+
+export function fakeStatus(nowMs: number): Status {
+  return {
+    version: '0.1.0',
+    health: 'ok',
+    degradedReasons: [],
+    notices: [],
+    startedAtMs: nowMs - 5 * 3_600_000,
+    listening: ['127.0.0.1:53', '[::1]:53'],
+    protection: { state: 'on', resumesAtMs: null },
+    totals: {
+      queries: 48_210,
+      forwarded: 19_800,
+      cached: 20_900,
+      blocked: 7_204,
+      local: 211,
+      failed: 88,
+      rejected: 7,
+      stale: 0,
+      logged: 48_210,
+      logDropped: 0,
+    },
+    latency,
+    queues: [
+      { name: 'Log', capacity: 4_096, depth: 3, dropped: 0 },
+      { name: 'Questions in flight', capacity: 8_192, depth: 12, dropped: 0 },
+      { name: 'Client connections (TCP)', capacity: 512, depth: 2, dropped: 0 },
+    ],
+    blockedNames: 149_516,
+    policyVersion: 7,
+    upstreams: ['9.9.9.9', '1.1.1.1'],
+    log: { mode: 'full', state: 'ok', stored: 48_210, bytes: 9_437_184 },
+    memory: { rssBytes: 93 * 1024 * 1024 },
+  };
+}
+
+/** A live update that says what a status says, with some rows. */
+export function fakeUpdate(
+  status: Status,
+  rows: QueryEvent[],
+  rowsLeftOut: number,
+  timeMs: number,
+): LiveUpdate {
+  const { totals, protection, health, degradedReasons, queues } = status;
+  return {
+    timeMs,
+    totals,
+    latency: status.latency,
+    protection,
+    health,
+    degradedReasons,
+    queues,
+    rows,
+    rowsLeftOut,
+  };
+}
+
+/** A day's shape: quiet at night, busy in the evening. */
+export function fakeStatistics(sinceMs: number, untilMs: number, stepMinutes: number) {
+  const stepMs = stepMinutes * 60_000;
+  const firstMs = Math.ceil(sinceMs / stepMs) * stepMs;
+  const points = [];
+  for (let timeMs = firstMs; timeMs <= untilMs; timeMs += stepMs) {
+    const k = timeMs / stepMs;
+    const hour = (timeMs / 3_600_000) % 24;
+    const busy = 1.1 + Math.sin(((hour - 10) / 24) * 2 * Math.PI);
+    const queries = Math.round(
+      stepMinutes * busy * (22 + 9 * Math.sin(k * 1.7) + 6 * Math.sin(k * 0.37)),
+    );
+    const blocked = Math.round(queries * (0.15 + 0.06 * Math.sin(k * 2.3)));
+    points.push({ timeMs, queries, blocked, cached: Math.round(queries * 0.4), failed: 0 });
+  }
+  return {
+    sinceMs,
+    untilMs,
+    stepMinutes,
+    points,
+    topBlocked: [
+      { name: 'stats.g.doubleclick.net', count: 1_204 },
+      { name: 'telemetry.vendor.example', count: 733 },
+      { name: 'ads.example.com', count: 512 },
+      { name: 'pixel.tracker.example', count: 208 },
+      { name: 'beacon.a-rather-long-name.analytics.example', count: 64 },
+    ],
+    topClients: [{ client: '127.0.0.1', count: 9_120 }],
+  };
+}

@@ -1,0 +1,180 @@
+/**
+ * The methods of the fake service: enough state that what is changed can be seen to have changed.
+ */
+import type { ErrorCode } from '../../main/contract/errors.ts';
+import type { ListStatus, Status } from '../../main/contract/methods.ts';
+import type { QueryEvent } from '../../main/contract/query-event.ts';
+import { fakeLists, fakeLog, fakeStatistics, fakeStatus } from './fake-data.ts';
+
+/** A failure that the service tells with a code. */
+export class FakeRefusal extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export type MethodArguments = Record<string, string | number | boolean | undefined>;
+
+export class FakeMethods {
+  status: Status;
+  lists: ListStatus[];
+  rules: string[] = ['||ads.example.com^', '@@||good.example^'];
+  log: QueryEvent[];
+  /** Said of every search. */
+  isIncomplete = false;
+  /** Milliseconds that each answer takes. */
+  delayMs = 0;
+
+  constructor() {
+    const nowMs = Date.now();
+    this.status = fakeStatus(nowMs);
+    this.lists = fakeLists(nowMs);
+    this.log = fakeLog(350, nowMs);
+  }
+
+  async call(name: string, input: MethodArguments): Promise<unknown> {
+    if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs));
+    if (name.startsWith('lists.')) return this.#list(name, input);
+    if (name.startsWith('rules.')) return this.#rule(name, input);
+    switch (name) {
+      case 'status':
+        return this.status;
+      case 'pause':
+        return this.#protect(input['minutes'] === undefined ? undefined : Number(input['minutes']));
+      case 'resume':
+        this.status.protection = { state: 'on', resumesAtMs: null };
+        return this.status.protection;
+      case 'queries.search':
+        return this.#search(input);
+      case 'statistics':
+        return fakeStatistics(
+          Number(input['sinceMs']),
+          Number(input['untilMs']),
+          Number(input['stepMinutes']),
+        );
+      case 'check':
+        return this.#check(String(input['name']));
+      default:
+        throw new FakeRefusal('METHOD_UNKNOWN', `there is no method ${name}`);
+    }
+  }
+
+  #protect(minutes: number | undefined): Status['protection'] {
+    this.status.protection =
+      minutes === undefined
+        ? { state: 'off', resumesAtMs: null }
+        : { state: 'paused', resumesAtMs: Date.now() + minutes * 60_000 };
+    return this.status.protection;
+  }
+
+  #search(input: MethodArguments) {
+    const text = String(input['text'] ?? '');
+    const client = String(input['client'] ?? '');
+    const beforeId = Number(input['beforeId'] ?? Infinity);
+    const limit = Number(input['limit'] ?? 100);
+    const found = this.log.filter(
+      (row) =>
+        row.id < beforeId &&
+        row.name.includes(text) &&
+        row.client.includes(client) &&
+        row.timeMs >= Number(input['sinceMs'] ?? 0) &&
+        row.timeMs <= Number(input['untilMs'] ?? Infinity) &&
+        (input['outcome'] === undefined || row.outcome === input['outcome']),
+    );
+    const rows = found.slice(0, limit);
+    const nextBeforeId = found.length > limit ? (rows.at(-1)?.id ?? null) : null;
+    return { rows, nextBeforeId, incomplete: this.isIncomplete };
+  }
+
+  #rule(name: string, input: MethodArguments) {
+    const rule = String(input['rule']);
+    if (name === 'rules.add') {
+      if (!/^(@@)?\|\|[a-z0-9.-]+\^$/.test(rule)) {
+        throw new FakeRefusal(
+          'RULE_INVALID',
+          `cannot read the rule "${rule}": write ||name^ or @@||name^`,
+        );
+      }
+      this.rules = [...this.rules, rule];
+    }
+    if (name === 'rules.remove') this.rules = this.rules.filter((known) => known !== rule);
+    return { rules: this.rules };
+  }
+
+  #list(method: string, input: MethodArguments) {
+    const name = input['name'];
+    const list = this.lists.find((known) => known.name === name);
+    if (method === 'lists.add') this.#addList(input, list !== undefined);
+    if (method === 'lists.remove') this.lists = this.lists.filter((known) => known !== list);
+    if (method === 'lists.enable' && list !== undefined) {
+      list.enabled = input['enabled'] === true;
+      list.state = list.enabled ? 'ok' : 'disabled';
+    }
+    if (method === 'lists.refresh') {
+      for (const known of name === undefined ? this.lists : [list]) {
+        if (known?.enabled === true) known.checkedAtMs = Date.now();
+      }
+    }
+    return { lists: this.lists, names: this.lists.reduce((sum, { names }) => sum + names, 0) };
+  }
+
+  #addList(input: MethodArguments, isKnown: boolean): void {
+    const name = String(input['name']);
+    if (isKnown) throw new FakeRefusal('LIST_EXISTS', `a list named "${name}" is there already`);
+    this.lists = [
+      ...this.lists,
+      {
+        name,
+        url: String(input['url']),
+        format: String(input['format'] ?? 'auto'),
+        enabled: input['enabled'] !== false,
+        names: 0,
+        ignored: [],
+        updatedAtMs: null,
+        checkedAtMs: null,
+        state: 'waiting',
+        error: '',
+      },
+    ];
+  }
+
+  #check(name: string) {
+    const isBlocked = name.endsWith('doubleclick.net');
+    return {
+      name,
+      decision: isBlocked ? 'blocked' : 'allowed',
+      why: isBlocked
+        ? 'the list StevenBlack names doubleclick.net, and no rule allows it'
+        : 'no list and no rule names it',
+      steps: [
+        { step: 'special names', result: 'no' },
+        { step: 'your rules', result: 'none applies' },
+        { step: 'lists', result: isBlocked ? 'blocked by StevenBlack' : 'on none' },
+        ...(isBlocked ? [] : [{ step: 'upstream', result: 'would be asked' }]),
+      ],
+      matches: isBlocked
+        ? [
+            {
+              action: 'block',
+              list: 'StevenBlack',
+              matchedName: 'doubleclick.net',
+              rule: '0.0.0.0 doubleclick.net',
+              line: 41_233,
+              won: true,
+            },
+            {
+              action: 'block',
+              list: 'Tracker domains',
+              matchedName: 'doubleclick.net',
+              rule: 'doubleclick.net',
+              line: 902,
+              won: false,
+            },
+          ]
+        : [],
+    };
+  }
+}

@@ -1,0 +1,272 @@
+/** Log, Lists, Rules and Health in a real browser; and all pages by keyboard, narrow and dark. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { eventually, skipReason, styleOf, WindowLab } from './window-under-test.ts';
+
+const rows = 'tbody tr';
+const paths = ['activity', 'log', 'lists', 'rules', 'health'] as const;
+/** What each page shows once its data has come. */
+const settled = {
+  activity: 'canvas',
+  log: rows,
+  lists: 'summary',
+  rules: rows,
+  health: rows,
+} as const;
+
+describe('pages', { skip: skipReason }, () => {
+  let lab: WindowLab;
+  before(async () => {
+    lab = await WindowLab.start();
+  });
+  afterEach(() => lab.closeWindows());
+  after(() => lab.close());
+
+  test('log: searches by text, client, outcome and time', async () => {
+    const { page, service } = await lab.open({ path: '#/log' });
+    await page.locator(rows).nth(99).waitFor();
+    await page.getByLabel('Part of a name').fill('Telemetry');
+    await page.getByLabel('Client address').fill('127.');
+    await page.getByLabel('Result').selectOption('Blocked');
+    await page.getByRole('combobox', { name: /^Time/ }).selectOption('Last hour');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await eventually(async () => {
+      const texts = await page.locator(rows).allInnerTexts();
+      assert.ok(texts.length > 0 && texts.every((text) => text.includes('telemetry')), texts[0]);
+    });
+    const last = service.callsOf('queries.search').at(-1) as Record<string, unknown>;
+    assert.equal(last['text'], 'telemetry');
+    assert.equal(last['client'], '127.');
+    assert.equal(last['outcome'], 'blocked');
+    assert.ok(Math.abs(Number(last['sinceMs']) - (Date.now() - 3_600_000)) < 60_000);
+    await page.getByLabel('Part of a name').fill('not there');
+    await page.getByText('No stored query matches').waitFor();
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.locator(rows).nth(99).waitFor();
+  });
+
+  test('log: pages to older rows and back, one page at a time', async () => {
+    const { page, service } = await lab.open({ path: '#/log' });
+    await page.getByText('Page 1').first().waitFor();
+    await page.locator(rows).nth(99).waitFor();
+    for (const number of ['2', '3', '4']) {
+      await page.getByRole('button', { name: 'Older' }).first().click();
+      await page.getByText(`Page ${number}`).first().waitFor();
+    }
+    assert.equal(await page.locator(rows).count(), 50);
+    const older = page.getByRole('button', { name: 'Older' }).first();
+    assert.equal(await older.getAttribute('aria-disabled'), 'true');
+    const before = service
+      .callsOf('queries.search')
+      .map((input) => (input as { beforeId?: number }).beforeId);
+    assert.deepEqual(before.slice(-3), [251, 151, 51]);
+    await page.getByRole('button', { name: 'Newer' }).first().click();
+    await page.getByText('Page 3').first().waitFor();
+  });
+
+  test('log: tells when a search did not read everything', async () => {
+    const { page } = await lab.open({
+      path: '#/log',
+      prepare(service) {
+        service.methods.isIncomplete = true;
+      },
+    });
+    await page.getByText('The search stopped before it had read everything').waitFor();
+  });
+
+  test('lists: states, reasons and ignored lines are told', async () => {
+    const { page } = await lab.open({ path: '#/lists' });
+    const failed = page.getByRole('listitem').filter({ hasText: 'Tracker domains' });
+    assert.match(
+      await failed.innerText(),
+      /Update failed[^]*serves a web page \(HTML\), not a list\.\s+The copy from before stays in use/,
+    );
+    assert.equal(await page.getByText('0.0.0.0 _dmarc').isVisible(), false);
+    await page.getByText('45 lines ignored').click();
+    await page.getByText('0.0.0.0 _dmarc').waitFor();
+  });
+
+  test('lists: switch, refresh, add, remove and undo', async () => {
+    const { page, service } = await lab.open({ path: '#/lists' });
+    await page.getByRole('switch', { name: 'Use the list Family' }).click();
+    await eventually(() => {
+      assert.deepEqual(service.callsOf('lists.enable'), [{ name: 'Family', enabled: true }]);
+    });
+    await page.getByRole('button', { name: 'Refresh StevenBlack now' }).click();
+    await page.getByRole('button', { name: 'Refresh all' }).click();
+    await eventually(() => {
+      assert.deepEqual(service.callsOf('lists.refresh'), [{ name: 'StevenBlack' }, {}]);
+    });
+    await page.getByLabel('Name', { exact: true }).fill('Mine');
+    await page.getByLabel('Address').fill('https://mine.example/list.txt');
+    await page.getByRole('button', { name: 'Add list' }).click();
+    await page.getByRole('heading', { name: 'Mine' }).waitFor();
+    await page.getByRole('button', { name: 'Remove Mine' }).click();
+    await page.getByRole('heading', { name: 'Mine' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('heading', { name: 'Mine' }).waitFor();
+  });
+
+  test('lists: a refusal of the service stands beside the form', async () => {
+    const { page, faults } = await lab.open({ path: '#/lists' });
+    await page.getByLabel('Name', { exact: true }).fill('Family');
+    await page.getByLabel('Address').fill('https://mine.example/list.txt');
+    await page.getByRole('button', { name: 'Add list' }).click();
+    await page.getByText('A list named "Family" is there already.').waitFor();
+    // Chromium itself reports an answer with status 400.
+    assert.match(faults.splice(0).join(), /^Failed to load resource: [^,]*400[^,]*$/);
+  });
+
+  test('rules: adds a name as a rule, tells what is wrong with another, removes with undo', async () => {
+    const { page, service, faults } = await lab.open({ path: '#/rules' });
+    const field = page.getByLabel('Name or rule');
+    await field.fill('Shop.Example.');
+    await page.getByText('Allow', { exact: true }).click();
+    await page.getByRole('button', { name: 'Add rule' }).click();
+    await page.getByRole('cell', { name: '@@||shop.example^', exact: true }).waitFor();
+    await field.fill('||no good');
+    await page.getByRole('button', { name: 'Add rule' }).click();
+    await page.getByText('Cannot read the rule "||no good": write ||name^ or @@||name^.').waitFor();
+    assert.equal(await field.getAttribute('aria-invalid'), 'true');
+    assert.match(faults.splice(0).join(), /^Failed to load resource: [^,]*400[^,]*$/);
+    await page.getByRole('button', { name: 'Remove ||ads.example.com^' }).click();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await eventually(() => {
+      assert.ok(service.methods.rules.includes('||ads.example.com^'));
+    });
+  });
+
+  test('rules: checks a name', async () => {
+    const { page } = await lab.open({ path: '#/rules' });
+    await page.getByLabel('Name to check').fill('stats.g.doubleclick.net');
+    await page.getByRole('button', { name: 'Check', exact: true }).click();
+    await page
+      .getByText('The list StevenBlack names doubleclick.net, and no rule allows it.')
+      .waitFor();
+    await page.getByText('in StevenBlack, line 41,233').waitFor();
+    await page.getByText('blocked by StevenBlack', { exact: true }).waitFor();
+    await page.getByText('decides').waitFor();
+  });
+
+  test('rules: ten thousand of them leave the page small', async () => {
+    const { page } = await lab.open({
+      path: '#/rules',
+      prepare({ methods }) {
+        methods.rules = Array.from({ length: 10_000 }, (_, n) => `||host-${String(n)}.example^`);
+      },
+    });
+    await page.getByText('200 of 10,000 rules').waitFor();
+    assert.equal(await page.locator(rows).count(), 200);
+    await page.getByLabel('Filter rules').fill('host-4321.');
+    await page.getByText('1 of 10,000 rules').waitFor();
+  });
+
+  test('health: reasons, queues, addresses and the line to try', async () => {
+    const { page } = await lab.open({
+      path: '#/health',
+      prepare({ methods: { status } }) {
+        status.health = 'degraded';
+        status.degradedReasons = ['the log database is read-only'];
+        status.listening = ['127.0.0.1:5353'];
+        Object.assign(status.queues[0] ?? {}, { dropped: 12 });
+      },
+    });
+    await page.getByText('The log database is read-only.').waitFor();
+    await page.getByText('dig @127.0.0.1 -p 5353 example.com').waitFor();
+    assert.match(await page.locator(rows).first().innerText(), /Log\s+3\s+4,096\s+12/);
+    await page.getByRole('link', { name: 'Lists' }).click();
+    await page.getByText('Sluice works, but something needs attention').waitFor();
+  });
+
+  test('keyboard alone reaches pages, the switch, choices and row buttons', async () => {
+    const { page, service } = await lab.open();
+    await page.locator(rows).first().waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate('document.activeElement.tagName'), 'MAIN');
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate('document.activeElement.role'), 'switch');
+    await page.keyboard.press('Space');
+    await page.getByRole('heading', { name: 'Protection is off' }).waitFor();
+    await page.keyboard.press('Space');
+    await page.getByRole('heading', { name: 'Protection is on' }).waitFor();
+    assert.equal(service.callsOf('resume').length, 1);
+    await page.getByLabel('1 hour', { exact: true }).focus();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('img', { name: /last 24 hours/ }).waitFor();
+    await page.getByRole('button', { name: 'Hold still' }).focus();
+    await page.keyboard.press('Tab');
+    assert.match(
+      String(await page.evaluate('document.activeElement.ariaLabel')),
+      /^(Block|Allow) /,
+    );
+    await page.getByText('Held still while you are in the table').waitFor();
+    assert.equal(
+      await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'),
+      'solid',
+    );
+    await page.getByRole('link', { name: 'Rules' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Your rules' }).waitFor();
+  });
+
+  for (const scheme of ['light', 'dark'] as const) {
+    test(`no page is wider than a window of 420 pixels; ${scheme} colours`, async () => {
+      const { page, service } = await lab.open({ width: 420, height: 800, scheme });
+      for (const path of paths) {
+        await page.goto(`${service.url}#/${path}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.locator(settled[path]).first().waitFor();
+        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+        assert.ok(width <= 420, `${path} is ${String(width)} pixels wide`);
+      }
+      const ground = await styleOf(page, 'html', 'background-color');
+      assert.equal(ground, scheme === 'light' ? 'rgb(244, 246, 247)' : 'rgb(18, 22, 25)');
+    });
+  }
+
+  test('text stands out enough from its ground in both schemes (WCAG 2.2 §1.4.3)', async () => {
+    const { page, service } = await lab.open();
+    for (const scheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      for (const path of paths) {
+        await page.goto(`${service.url}#/${path}`);
+        await page.locator(settled[path]).first().waitFor();
+        assert.deepEqual(await page.evaluate(faintTexts), [], `${path}, ${scheme}`);
+      }
+    }
+  });
+});
+
+/** Runs in the page: texts whose contrast to the first opaque ground behind them is below 4.5. */
+const faintTexts = `(() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+  const rgba = (color) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = (color) => {
+    const [r, g, b] = rgba(color).map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = getComputedStyle(at).backgroundColor;
+      if (rgba(color)[3] === 255) return color;
+    }
+    return getComputedStyle(document.documentElement).backgroundColor;
+  };
+  const found = [];
+  for (const element of document.querySelectorAll('body *')) {
+    const text = [...element.childNodes].filter((n) => n.nodeType === 3 && n.data.trim()).length;
+    if (!text || !element.checkVisibility() || element.closest('[aria-disabled=true]')) continue;
+    const [high, low] = [light(getComputedStyle(element).color), light(ground(element))]
+      .sort((a, b) => b - a);
+    const ratio = (high + 0.05) / (low + 0.05);
+    if (ratio < 4.5) found.push(element.innerText + ': ' + ratio.toFixed(2));
+  }
+  return found;
+})()`;

@@ -1,0 +1,216 @@
+/**
+ * Hand-written stand-ins for the service's surroundings: a clock that tests move, and parts that
+ * remember what they were told.
+ */
+import { join } from 'node:path';
+import { COUNTERS, HISTOGRAM_BUCKETS } from '../../main/contract/counters.ts';
+import type { CounterSnapshot } from '../../main/contract/counters.ts';
+import { AppError } from '../../main/contract/errors.ts';
+import type { ListStatus } from '../../main/contract/methods.ts';
+import type { PolicyMessage } from '../../main/dataplane/messages.ts';
+import { compileRules } from '../../main/lists/rules.ts';
+import type { ServiceClock } from '../../main/service/clock.ts';
+import { ConfigStore } from '../../main/service/config-store.ts';
+import { Health } from '../../main/service/health.ts';
+import type { ListsPart, LogPart, LogState, PlanePart } from '../../main/service/parts.ts';
+import { buildPolicy } from '../../main/service/policy-builder.ts';
+import { ProtectionSwitch } from '../../main/service/protection.ts';
+import { resourcePath } from '../../main/service/resources.ts';
+import { Service } from '../../main/service/service.ts';
+
+/** Both clocks start at a fixed moment and move only when told to. */
+export class FakeClock implements ServiceClock {
+  wall = Date.UTC(2026, 0, 1);
+  monotonic = 0;
+  #timers: { readonly atMs: number; readonly work: () => void }[] = [];
+
+  wallMs(): number {
+    return this.wall;
+  }
+
+  monotonicMs(): number {
+    return this.monotonic;
+  }
+
+  after(delayMs: number, work: () => void): () => void {
+    const timer = { atMs: this.monotonic + delayMs, work };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  get timers(): number {
+    return this.#timers.length;
+  }
+
+  /** Moves both clocks and runs what falls due, in order. */
+  advance(ms: number): void {
+    const end = this.monotonic + ms;
+    for (;;) {
+      this.#timers.sort((left, right) => left.atMs - right.atMs);
+      const next = this.#timers[0];
+      if (!next || next.atMs > end) break;
+      this.#timers.shift();
+      this.#move(Math.max(0, next.atMs - this.monotonic));
+      next.work();
+    }
+    this.#move(end - this.monotonic);
+  }
+
+  /** The machine sleeps: the wall clock goes on, the monotonic one and all timers stand still. */
+  sleep(ms: number): void {
+    this.wall += ms;
+  }
+
+  #move(ms: number): void {
+    this.monotonic += ms;
+    this.wall += ms;
+  }
+}
+
+export class FakePlane implements PlanePart {
+  readonly listening = ['127.0.0.1:5300'];
+  readonly threads = 1;
+  upstreams: string[] = [];
+  restarts = 0;
+  policies: PolicyMessage[] = [];
+  counts: CounterSnapshot = Object.fromEntries(
+    COUNTERS.map((name) => [name, 0]),
+  ) as CounterSnapshot;
+
+  setPolicy(policy: PolicyMessage): void {
+    this.policies.push(policy);
+  }
+
+  setUpstreams(upstreams: readonly string[]): void {
+    this.upstreams = [...upstreams];
+  }
+
+  counters(): CounterSnapshot {
+    return { ...this.counts };
+  }
+
+  latency() {
+    const none = { p50Us: 0, p95Us: 0, p99Us: 0, p999Us: 0 };
+    return { local: none, upstream: none };
+  }
+
+  histograms() {
+    return {
+      local: new Float64Array(HISTOGRAM_BUCKETS),
+      upstream: new Float64Array(HISTOGRAM_BUCKETS),
+    };
+  }
+
+  flushCache(): void {
+    throw new Error('not used');
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+export class FakeLists implements ListsPart {
+  table = compileRules(['||listed.example^']);
+  nameCount = 1;
+  readonly listNames = new Map([[1, 'Starter']]);
+  sources: string[] = [];
+  states: ListStatus[] = [];
+  refreshed: (string | undefined)[] = [];
+
+  setSources(sources: readonly { readonly name: string }[]): void {
+    this.sources = sources.map(({ name }) => name);
+  }
+
+  refresh(name?: string): Promise<void> {
+    this.refreshed.push(name);
+    return Promise.resolve();
+  }
+
+  statuses(): ListStatus[] {
+    return this.states;
+  }
+
+  ruleText(listId: number, line: number): string {
+    return `line ${String(line)} of list ${String(listId)}`;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+export class FakeLog implements LogPart {
+  state: LogState = {
+    ...{ state: 'ok', reasons: [], notices: [], stored: 0, dropped: 0, bytes: 0, batches: 0 },
+    ...{ statisticsUpdates: 0, pruned: 0, writers: 1, restarts: 0 },
+  };
+  live: boolean[] = [];
+  names: { lists: ReadonlyMap<number, string>; upstreams: readonly string[] }[] = [];
+  settings: unknown[] = [];
+
+  setLive(on: boolean): void {
+    this.live.push(on);
+  }
+
+  setNames(lists: ReadonlyMap<number, string>, upstreams: readonly string[]): void {
+    this.names.push({ lists, upstreams });
+  }
+
+  setSettings(settings: unknown): void {
+    this.settings.push(settings);
+  }
+
+  search(input: { readonly text: string; readonly limit: number }) {
+    if (input.text === 'slow') {
+      return Promise.reject(new AppError('SEARCH_TIMEOUT', 'search the query log: too slow'));
+    }
+    return Promise.resolve({ rows: [], nextBeforeId: input.limit, incomplete: false });
+  }
+
+  statistics(input: { readonly stepMinutes: number }) {
+    const { stepMinutes } = input;
+    const none = { points: [], topBlocked: [], topClients: [] };
+    return Promise.resolve({ sinceMs: 0, untilMs: 1, stepMinutes, ...none });
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** A service over stand-ins, on a real settings file. */
+export async function fakeService(directory: string, clock: ServiceClock = new FakeClock()) {
+  const plane = new FakePlane();
+  const lists = new FakeLists();
+  const log = new FakeLog();
+  const health = new Health(clock);
+  const file = join(directory, 'sluice.yaml');
+  const store = await ConfigStore.open({ file, templateFile: resourcePath('sluice.yaml') });
+  const late: { service?: Service } = {};
+  const protection = await ProtectionSwitch.open({
+    file: join(directory, 'protection.json'),
+    clock,
+    onChange: () => late.service?.protectionChanged(),
+    onSaveFailed: (reason) => {
+      health.setNotice('protection', reason);
+    },
+  });
+  const policy = buildPolicy({
+    version: 1,
+    filtering: protection.isFiltering,
+    config: store.config,
+    rules: compileRules(store.config.rules),
+    lists: lists.table,
+  });
+  const bootstraps: (readonly string[])[] = [];
+  const service = new Service({
+    ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy },
+    logRing: () => ({ depth: 7, capacity: 4096 }),
+    setBootstrap: (servers) => bootstraps.push(servers),
+  });
+  late.service = service;
+  return { service, plane, lists, log, health, store, protection, file, bootstraps };
+}
