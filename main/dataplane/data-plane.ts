@@ -105,7 +105,7 @@ export class DataPlane {
     return this.#keepers.length;
   }
 
-  /** Takes effect in each thread with its next packet. */
+  /** Takes effect in each thread between two packets, within a turn of its loop. */
   setPolicy(policy: PolicyMessage): void {
     this.#state.policy = policy;
     this.#post({ kind: 'policy', policy });
@@ -126,6 +126,11 @@ export class DataPlane {
     this.#post({ kind: 'flush-cache' });
   }
 
+  /** Resolves when every running thread has done what it was told before this call. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#keepers.map((keeper) => keeper.settled()));
+  }
+
   /** All counters, summed over threads, since start. */
   counters(): CounterSnapshot {
     const sums = {} as CounterSnapshot;
@@ -137,20 +142,18 @@ export class DataPlane {
     return sums;
   }
 
-  /** Quantiles since start: of all answers, and of those that needed an upstream. */
-  latency(): { local: Latency; upstream: Latency } {
+  /** Answers by bucket since start: all of them, and those that needed an upstream. */
+  histograms(): Record<HistogramName, Float64Array> {
     return {
-      local: readLatency(this.#blocks, 'local'),
-      upstream: readLatency(this.#blocks, 'upstream'),
+      local: sumHistogram(this.#blocks, 'local'),
+      upstream: sumHistogram(this.#blocks, 'upstream'),
     };
   }
 
-  /** Answers by latency bucket (contract/counters.ts), summed over threads, since start. */
-  histograms(): Record<HistogramName, Float64Array> {
-    return {
-      local: readHistogram(this.#blocks, 'local'),
-      upstream: readHistogram(this.#blocks, 'upstream'),
-    };
+  /** Quantiles of `histograms`. */
+  latency(): Record<HistogramName, Latency> {
+    const { local, upstream } = this.histograms();
+    return { local: readLatency(local), upstream: readLatency(upstream) };
   }
 
   /** Takes no more packets, lets answers on their way leave, ends the threads. Idempotent. */

@@ -77,6 +77,9 @@ function obey(message: ToThread, listeners: Listeners): void {
     case 'flush-cache':
       engine.flushCache();
       break;
+    case 'settle':
+      report({ kind: 'settled', id: message.id });
+      break;
     case 'close':
       void close(listeners);
       break;

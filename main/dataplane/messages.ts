@@ -34,12 +34,15 @@ export type ToThread =
   /** Another network: upstream sockets are made anew. */
   | { readonly kind: 'reset-upstreams' }
   | { readonly kind: 'flush-cache' }
+  /** To be answered when everything sent before has been done. */
+  | { readonly kind: 'settle'; readonly id: number }
   | { readonly kind: 'close' };
 
 /** From a data-plane thread. */
 export type FromThread =
   /** It answers now; ports that were 0 are filled in. */
   | { readonly kind: 'listening'; readonly endpoints: readonly Endpoint[]; readonly udp: string }
+  | { readonly kind: 'settled'; readonly id: number }
   /** It could not begin, and ends. */
   | { readonly kind: 'failed'; readonly error: WireError }
   /** Something was refused, and what was before stays. */

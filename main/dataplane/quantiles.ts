@@ -5,25 +5,8 @@ import { COUNTERS, HISTOGRAM_BUCKETS, HISTOGRAMS, histogramLowerUs } from '../co
 import type { HistogramName } from '../contract/counters.ts';
 import type { Latency } from '../contract/methods.ts';
 
-/**
- * Reads the quantiles of one histogram summed over threads, in microseconds.
- *
- * Interpolated inside the bucket, whose width is at most 1/16 of its lower edge: the error is below
- * 6.25 %. All 0 when nothing was measured.
- */
-export function readLatency(blocks: readonly Float64Array[], name: HistogramName): Latency {
-  const sums = readHistogram(blocks, name);
-  const total = sums.reduce((sum, count) => sum + count, 0);
-  return {
-    p50Us: quantile(sums, total, 0.5),
-    p95Us: quantile(sums, total, 0.95),
-    p99Us: quantile(sums, total, 0.99),
-    p999Us: quantile(sums, total, 0.999),
-  };
-}
-
-/** Reads one histogram summed over threads: how many answers fell into each bucket. */
-export function readHistogram(blocks: readonly Float64Array[], name: HistogramName): Float64Array {
+/** One histogram summed over threads; buckets as in contract/counters.ts. */
+export function sumHistogram(blocks: readonly Float64Array[], name: HistogramName): Float64Array {
   const start = COUNTERS.length + HISTOGRAMS.indexOf(name) * HISTOGRAM_BUCKETS;
   const sums = new Float64Array(HISTOGRAM_BUCKETS);
   for (const block of blocks) {
@@ -32,6 +15,22 @@ export function readHistogram(blocks: readonly Float64Array[], name: HistogramNa
     }
   }
   return sums;
+}
+
+/**
+ * Reads the quantiles of a histogram, in microseconds.
+ *
+ * Interpolated inside the bucket, whose width is at most 1/16 of its lower edge: the error is below
+ * 6.25 %. All 0 when nothing was measured.
+ */
+export function readLatency(sums: Float64Array): Latency {
+  const total = sums.reduce((sum, count) => sum + count, 0);
+  return {
+    p50Us: quantile(sums, total, 0.5),
+    p95Us: quantile(sums, total, 0.95),
+    p99Us: quantile(sums, total, 0.99),
+    p999Us: quantile(sums, total, 0.999),
+  };
 }
 
 /** @param share  of the values that are at most the result; 0..1 */

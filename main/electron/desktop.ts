@@ -11,18 +11,13 @@ import type { ServiceClient } from '../contract/methods.ts';
 import { openIpcDoor, type IpcMainLike } from '../interfaces/ipc.ts';
 import { TrayController } from './tray.ts';
 import { hasTrayHost } from './tray-host.ts';
-import type { TrayAction, TrayState, TrayView } from './tray-model.ts';
+import { trayFile, type TrayAction, type TrayState, type TrayView } from './tray-model.ts';
 import { UI_ORIGIN } from './ui-protocol.ts';
 import { MainWindow } from './window.ts';
 
 /** A panel may start after us at login: how often and how long it is looked for. */
 const TRAY_LOOK_EVERY_MS = 10_000;
 const TRAY_LOOKS_MAX = 12;
-
-const TRAY_FILE_ENDINGS: Partial<Record<NodeJS.Platform, string>> = {
-  darwin: 'Template.png',
-  win32: '.ico',
-};
 
 export interface DesktopOptions {
   readonly service: ServiceClient;
@@ -50,7 +45,7 @@ export class Desktop {
     this.#options = options;
     this.#window = new MainWindow({
       preloadFile: options.preloadFile,
-      iconFile: options.iconPath('app/256x256.png'),
+      iconFile: options.iconPath('app.png'),
       boundsFile: join(options.directory, 'window.json'),
       hasDevTools: !app.isPackaged,
       mayClose: () => this.#mayClose(),
@@ -59,8 +54,7 @@ export class Desktop {
       {
         readState: () => readTrayState(options.service),
         perform: (action) => this.#perform(action),
-        iconPath: (icon) =>
-          options.iconPath(`tray/${icon}${TRAY_FILE_ENDINGS[process.platform] ?? '.png'}`),
+        iconPath: (icon) => options.iconPath(trayFile(icon, process.platform)),
       },
       state,
     );

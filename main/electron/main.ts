@@ -71,6 +71,8 @@ async function start(): Promise<Program> {
   const http = await openHttp(program);
   const doors = [`dns=${program.listening.join(',')}`, ...(http === null ? [] : [`http=${http}`])];
   process.stdout.write(`ready ${doors.join(' ')}\n`);
+  const [, address, port] = /^(.*):(\d+)$/.exec(program.listening[0] ?? '') ?? [];
+  if (port !== undefined) say(`try: dig @${address ?? ''} -p ${port} doubleclick.net`);
   return program;
 }
 

@@ -74,6 +74,12 @@ export function trayItem(view: TrayView, id: string): TrayItem {
   return item;
 }
 
+/** Name of the icon's file below resources/icons; Electron finds its @2x variant by itself. */
+export function trayFile(icon: TrayIcon, platform: NodeJS.Platform): string {
+  if (platform === 'win32') return `tray-${icon}.ico`;
+  return platform === 'darwin' ? `tray-${icon}Template.png` : `tray-${icon}.png`;
+}
+
 function statusLine(protection: Protection, formatTime: (timeMs: number) => string): string {
   switch (protection.state) {
     case 'on':

@@ -19,6 +19,7 @@ import { UPSTREAM_QUERY_BYTES_MAX } from './upstream-query.ts';
 
 const RECEIVED = COUNTER.received;
 const IGNORED = COUNTER.ignored;
+const PENDING = COUNTER.pending;
 
 /** What the engine needs from outside. */
 export interface EnginePorts {
@@ -53,6 +54,8 @@ export class Engine {
       upstreamQuery: new Uint8Array(UPSTREAM_QUERY_BYTES_MAX),
       lateAnswer: new Uint8Array(0),
     };
+    // The block may be that of a thread which ended with questions in flight.
+    slots[PENDING] = 0;
   }
 
   /** Takes effect with the next packet. Answers that are on their way are not looked at again. */

@@ -1,8 +1,8 @@
 /**
  * The table of questions in flight: identical ones share one upstream exchange.
  *
- * Identical means equal name, type, class, DO and CD, like the cache's key. What is the client's own
- * (ID, letter case, EDNS size, RD, AD, time of arrival) waits in its Waiter. Bounds: distinct
+ * Identical means equal name, type, class, DO and CD, like the cache's key. What is the client's
+ * own (ID, letter case, EDNS size, RD, AD, time of arrival) waits in its Waiter. Bounds: distinct
  * questions, waiters of one question, and waiters in all (contract/limits.ts).
  */
 import { LIMITS } from '../contract/limits.ts';

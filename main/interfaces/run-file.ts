@@ -43,7 +43,7 @@ export class RunFile {
     const path = runFilePath(dataDirectory);
     const identity = processIdentity(process.pid);
     const info = { pid: process.pid, identity, version, dns: [], http: null, token };
-    const temporary = `${path}.${String(process.pid)}`;
+    const temporary = uniqueBeside(path);
     await writePrivate(temporary, info);
     try {
       for (let attempt = 1; attempt <= CLAIM_ATTEMPTS_MAX; attempt++) {
@@ -59,7 +59,7 @@ export class RunFile {
   /** Tells where the doors are. */
   async publish(doors: Pick<RunInfo, 'dns' | 'http'>): Promise<void> {
     this.#info = { ...this.#info, ...doors };
-    const temporary = `${this.#path}.${String(process.pid)}`;
+    const temporary = uniqueBeside(this.#path);
     await writePrivate(temporary, this.#info);
     await rename(temporary, this.#path);
   }
@@ -97,8 +97,12 @@ function runFilePath(dataDirectory: string): string {
   return join(dataDirectory, 'run.json');
 }
 
+/** A name in the same folder that no other start uses. */
+function uniqueBeside(path: string): string {
+  return `${path}.${String(process.pid)}-${Math.random().toString(36).slice(2)}`;
+}
+
 async function writePrivate(path: string, info: RunInfo): Promise<void> {
-  await rm(path, { force: true });
   await writeFile(path, `${JSON.stringify(info)}\n`, { mode: 0o600, flag: 'wx' });
 }
 
@@ -117,7 +121,7 @@ async function linkNew(temporary: string, path: string): Promise<boolean> {
 async function removeStale(path: string): Promise<void> {
   const found = await readInfo(path);
   if (found && isAlive(found)) throw alreadyRunning(found);
-  const aside = `${path}.stale-${String(process.pid)}`;
+  const aside = uniqueBeside(path);
   await rename(path, aside).catch(() => undefined); // another start was quicker
   const taken = await readInfo(aside);
   // Between the look and the rename another start may have claimed the folder: give it back.

@@ -51,7 +51,14 @@ const WRONG_TYPES = /^(image|video|audio|font)\/|^application\/(zip|pdf|x-tar|x-
  */
 export async function downloadList(request: DownloadRequest): Promise<Fetched | null> {
   const timeMs = request.timeMs ?? LIMITS.listFetchMs;
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeMs)]);
+  const ending = new AbortController();
+  const { signal } = ending;
+  const end = (): void => {
+    ending.abort();
+  };
+  const timer = setTimeout(end, timeMs);
+  request.signal.addEventListener('abort', end);
+  if (request.signal.aborted) end();
   try {
     const response = await followRedirects(request, signal);
     if (response.statusCode === 304) {
@@ -62,6 +69,9 @@ export async function downloadList(request: DownloadRequest): Promise<Fetched | 
   } catch (error) {
     await rm(request.target, { force: true });
     throw asAppError(error, signal, request, timeMs);
+  } finally {
+    clearTimeout(timer);
+    request.signal.removeEventListener('abort', end);
   }
 }
 

@@ -50,7 +50,7 @@ function readRule(text: string, name: HostName): Rule['action'] {
   const [, allow, , , nameText] = match;
   const bytes = Buffer.from(nameText as string, 'utf8');
   const verdict = name.readAny(bytes, 0, bytes.length);
-  if (verdict !== VERDICT.rule) throw invalid(text, WRONG_NAMES[verdict] ?? 'that is no host name');
+  if (verdict !== VERDICT.rule) throw invalid(text, WRONG_NAMES[verdict] ?? whyNoRule(text));
   if (name.labelCount < 2) {
     throw invalid(text, 'it is too wide: a name needs two labels, such as ads.example');
   }
@@ -72,7 +72,7 @@ function whyNoRule(text: string): string {
   if (text.includes('/')) return 'rules are for names, without URL, path or regular expression';
   if (text.includes('*')) return '* may only stand at the front, as in *.ads.example';
   if (/\s/.test(text)) return 'it has more than one word';
-  return 'it has not the shape of a rule';
+  return 'that is no host name';
 }
 
 function invalid(text: string, why: string): AppError {

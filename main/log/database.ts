@@ -27,7 +27,7 @@ const SUFFIXES = ['', '-wal', '-shm'] as const;
 /** How long SQLite itself waits for a lock; above that the writer's own retry takes over. */
 const BUSY_MS = 20;
 /** Page cache of the writer: the right edge of two tables, no more. */
-const WRITER_CACHE_KIB = 2_048;
+const WRITER_CACHE_KIB = 1_024;
 const READER_CACHE_KIB = 4_096;
 /** Where the database lies. */
 export function databasePath(directory: string): string {

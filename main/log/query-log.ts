@@ -58,6 +58,8 @@ export interface QueryLogOptions {
   onLive(rows: QueryEvent[], leftOut: number): void;
   /** `state` is another one than before. */
   onState(): void;
+  /** The writer's thread entry; for tests. */
+  readonly writerEntry?: URL;
 }
 
 /** Health and counters of the log at one moment. */
@@ -232,7 +234,7 @@ export class QueryLog {
       upstreams: this.#upstreams,
     };
     const startedMs = performance.now();
-    const worker = new Worker(threadEntry('log/writer-thread'), {
+    const worker = new Worker(this.#options.writerEntry ?? threadEntry('log/writer-thread'), {
       name: 'log-writer',
       workerData: data,
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },

@@ -76,7 +76,7 @@ function series(database: Database, steps: Steps): StatisticsPoint[] {
   const { sinceMs, untilMs, stepMinutes } = steps;
   const found = database
     .prepare<number[], StepRow>(
-      `SELECT (minute - ?) / ? AS step, sum(queries) AS queries, sum(blocked) AS blocked,
+      `SELECT CAST((minute - ?) / ? AS INTEGER) AS step, sum(queries) AS queries, sum(blocked) AS blocked,
          sum(cached) AS cached, sum(failed) AS failed
        FROM minutes WHERE minute >= ? AND minute < ? GROUP BY step`,
     )
@@ -87,7 +87,7 @@ function series(database: Database, steps: Steps): StatisticsPoint[] {
     points.push({ timeMs, queries: 0, blocked: 0, cached: 0, failed: 0 });
   }
   for (const { step, queries, blocked, cached, failed } of found) {
-    const point = points[Math.floor(step)];
+    const point = points[step];
     if (point !== undefined) Object.assign(point, { queries, blocked, cached, failed });
   }
   return points;

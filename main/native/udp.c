@@ -1,70 +1,19 @@
 /*
- * Node-API add-on: UDP sockets that hand datagrams to JavaScript in batches. Linux only.
- *
- * The life of a batch, all in the thread whose event loop owns the socket:
- *
- *      kernel                 this add-on                         JavaScript (net/native-udp-*.ts)
- *   socket readable --uv_poll--> on_poll
- *                                  |  at most ROUNDS_MAX times:
- *   receive buffer --recvmmsg----> +- slots, lengths, peers
- *                                  |     napi_make_callback ------> onBatch(count)
- *                                  |                                reads slots, writes answers
- *                                  |     <------------------------- returns (or throws)
- *   send buffer   <--sendmmsg----- +- answers of the slots
- *                                  |  again only if the batch was full
- *                                  v
- *                          back to the loop: timers and upstream sockets get their turn
- *
- * Later answers wait in the shared queue; JavaScript calls flush() once at the end of its turn.
- * When the kernel's send buffer is full, the socket stops receiving until it is writable again and
- * everything that waits has gone: no copy, no growth, and the receive buffer bounds what piles up.
- *
- * Lifetimes. The JavaScript object, the shared block and the callback are held by references from
- * open until the handle is closed; the struct is freed by the object's finalizer, which therefore
- * cannot run earlier. A thread that ends in the middle closes its sockets by an asynchronous
- * cleanup hook, which keeps the environment alive until libuv has let go of the handle.
+ * Node-API add-on: UDP sockets that hand datagrams to JavaScript in batches. Linux only. This file
+ * is what JavaScript sees of it (net/native-udp-addon.ts); udp-socket.c says how a socket works.
  */
 #include <errno.h>
-#include <node_api.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uv.h>
 
-#include "datagrams.h"
+#include "udp-socket.h"
 
-enum {
-  /* Batches in a row before the event loop gets its turn. */
-  ROUNDS_MAX = 4,
-  /* Counted up with every change that the TypeScript side must know. */
-  INTERFACE_VERSION = 1,
-};
-
-/* One for each environment (main thread or worker). */
-struct instance {
-  uint32_t open_sockets;
-};
-
-enum state { STATE_OPEN, STATE_CLOSING, STATE_CLOSED };
-
-struct udp_socket {
-  struct datagrams io;
-  uv_poll_t poll;
-  napi_env env;
-  struct instance *instance;
-  enum state state;
-  bool is_blocked; /* waiting for the socket to be writable */
-  bool is_stopped; /* receives no more */
-  napi_async_context context;
-  napi_async_cleanup_hook_handle cleanup;
-  napi_ref self;
-  napi_ref block;
-  napi_ref on_batch;
-  napi_ref on_closed; /* NULL until close() is called */
-};
+/* Counted up with every change that the TypeScript side must know. */
+enum { INTERFACE_VERSION = 1 };
 
 static const napi_type_tag SOCKET_TAG = {0x5c1ce0d1a95f4e21, 0xb47c6e0f3d2a9186};
 
-/* Calls and errors */
+/* Values and errors */
 
 static napi_value throw_text(napi_env env, const char *code, const char *text) {
   (void)napi_throw_error(env, code, text);
@@ -84,160 +33,6 @@ static bool property(napi_env env, napi_value object, const char *name, uint32_t
   napi_value value;
   return napi_create_uint32(env, number, &value) == napi_ok &&
          napi_set_named_property(env, object, name, value) == napi_ok;
-}
-
-/* Hands an exception of a callback to 'uncaughtException'. */
-static void report_exception(napi_env env) {
-  bool is_pending = false;
-  napi_value error;
-  if (napi_is_exception_pending(env, &is_pending) != napi_ok || !is_pending) return;
-  if (napi_get_and_clear_last_exception(env, &error) != napi_ok) return;
-  (void)napi_fatal_exception(env, error);
-}
-
-/*
- * Calls a referenced function with one number. False when it threw, or when the environment can
- * run no more JavaScript; the first leaves an exception pending, the second does not.
- */
-static bool call(struct udp_socket *self, napi_ref function_ref, int32_t number) {
-  napi_value receiver;
-  napi_value function;
-  napi_value argument;
-  if (napi_get_reference_value(self->env, self->self, &receiver) != napi_ok) return false;
-  if (napi_get_reference_value(self->env, function_ref, &function) != napi_ok) return false;
-  if (receiver == NULL || function == NULL) return false;
-  if (napi_create_int32(self->env, number, &argument) != napi_ok) return false;
-  return napi_make_callback(self->env, self->context, receiver, function, 1, &argument, NULL) ==
-         napi_ok;
-}
-
-/* Polling */
-
-static void on_poll(uv_poll_t *handle, int status, int events);
-
-static void set_polling(struct udp_socket *self, bool is_blocked) {
-  self->is_blocked = is_blocked;
-  if (self->state != STATE_OPEN) return;
-  int events = is_blocked ? UV_WRITABLE : UV_READABLE;
-  if ((self->is_stopped && !is_blocked) || uv_poll_start(&self->poll, events, on_poll) != 0) {
-    (void)uv_poll_stop(&self->poll);
-  }
-}
-
-/*
- * After a failed call: an exception is reported, and the socket goes on. Without an exception the
- * environment is ending; polling stops, the cleanup hook will close the socket.
- */
-static bool goes_on_after_failure(struct udp_socket *self) {
-  bool is_pending = false;
-  if (napi_is_exception_pending(self->env, &is_pending) == napi_ok && is_pending) {
-    report_exception(self->env);
-    return self->state == STATE_OPEN;
-  }
-  if (self->state == STATE_OPEN) (void)uv_poll_stop(&self->poll);
-  return false;
-}
-
-/* Tells JavaScript of sends that failed outside a call of its own, by a batch of none. */
-static void report_failed_sends(struct udp_socket *self) {
-  if (self->state != STATE_OPEN || !datagrams_has_failed(&self->io)) return;
-  if (!call(self, self->on_batch, 0)) (void)goes_on_after_failure(self);
-}
-
-static bool is_receiving(const struct udp_socket *self) {
-  return self->state == STATE_OPEN && !self->is_stopped && !self->is_blocked;
-}
-
-/* One round; false when it was the last. */
-static bool serve_batch(struct udp_socket *self) {
-  int count = datagrams_receive(&self->io);
-  if (count <= 0) return false;
-  bool is_called = call(self, self->on_batch, count);
-  bool is_sent = datagrams_answer(&self->io, (unsigned)count);
-  if (!is_sent) set_polling(self, true);
-  bool goes_on = is_called || goes_on_after_failure(self);
-  return goes_on && is_receiving(self) && (unsigned)count == self->io.slots;
-}
-
-/* A pending socket error makes libuv stop the handle: take the error away and start again. */
-static void recover(struct udp_socket *self) {
-  int failure = 0;
-  socklen_t bytes = sizeof failure;
-  if (getsockopt(self->io.fd, SOL_SOCKET, SO_ERROR, &failure, &bytes) == 0) {
-    set_polling(self, self->is_blocked);
-  }
-}
-
-static void on_poll(uv_poll_t *handle, int status, int events) {
-  struct udp_socket *self = handle->data;
-  napi_handle_scope scope;
-  (void)events;
-  if (self->state != STATE_OPEN) return;
-  if (status < 0) {
-    recover(self);
-    return;
-  }
-  if (napi_open_handle_scope(self->env, &scope) != napi_ok) return;
-  if (self->is_blocked) {
-    if (datagrams_drain(&self->io)) set_polling(self, false);
-  } else {
-    for (int round = 0; round < ROUNDS_MAX && serve_batch(self); round++) continue;
-  }
-  report_failed_sends(self);
-  (void)napi_close_handle_scope(self->env, scope);
-}
-
-/* Closing */
-
-static void delete_reference(napi_env env, napi_ref *reference) {
-  if (*reference != NULL) (void)napi_delete_reference(env, *reference);
-  *reference = NULL;
-}
-
-/* Lets go of everything but the struct itself, which goes with the JavaScript object. */
-static void release(struct udp_socket *self) {
-  datagrams_close(&self->io);
-  if (self->context != NULL) (void)napi_async_destroy(self->env, self->context);
-  self->context = NULL;
-  delete_reference(self->env, &self->on_batch);
-  delete_reference(self->env, &self->on_closed);
-  delete_reference(self->env, &self->block);
-  self->io.block = NULL;
-  if (self->cleanup != NULL) (void)napi_remove_async_cleanup_hook(self->cleanup);
-  self->cleanup = NULL;
-  self->state = STATE_CLOSED;
-  delete_reference(self->env, &self->self);
-}
-
-static void on_handle_closed(uv_handle_t *handle) {
-  struct udp_socket *self = handle->data;
-  napi_handle_scope scope;
-  bool has_scope = napi_open_handle_scope(self->env, &scope) == napi_ok;
-  self->instance->open_sockets--;
-  datagrams_close(&self->io);
-  if (has_scope && self->on_closed != NULL) {
-    if (!call(self, self->on_closed, 0)) report_exception(self->env);
-  }
-  release(self);
-  if (has_scope) (void)napi_close_handle_scope(self->env, scope);
-}
-
-static void start_closing(struct udp_socket *self) {
-  if (self->state != STATE_OPEN) return;
-  self->state = STATE_CLOSING;
-  (void)uv_poll_stop(&self->poll);
-  uv_close((uv_handle_t *)&self->poll, on_handle_closed);
-}
-
-static void on_environment_end(napi_async_cleanup_hook_handle handle, void *data) {
-  (void)handle;
-  start_closing(data);
-}
-
-static void finalize_socket(napi_env env, void *data, void *hint) {
-  (void)env;
-  (void)hint;
-  free(data);
 }
 
 /* Methods of a socket */
@@ -260,8 +55,7 @@ static struct udp_socket *this_socket(napi_env env, napi_callback_info info, siz
 static napi_value method_flush(napi_env env, napi_callback_info info) {
   size_t argc = 0;
   struct udp_socket *self = this_socket(env, info, &argc, NULL);
-  if (self == NULL || self->state != STATE_OPEN || self->is_blocked) return NULL;
-  if (!datagrams_flush(&self->io)) set_polling(self, true);
+  if (self != NULL) socket_flush(self);
   return NULL;
 }
 
@@ -269,9 +63,7 @@ static napi_value method_flush(napi_env env, napi_callback_info info) {
 static napi_value method_stop(napi_env env, napi_callback_info info) {
   size_t argc = 0;
   struct udp_socket *self = this_socket(env, info, &argc, NULL);
-  if (self == NULL || self->state != STATE_OPEN) return NULL;
-  self->is_stopped = true;
-  set_polling(self, self->is_blocked);
+  if (self != NULL) socket_stop(self);
   return NULL;
 }
 
@@ -288,7 +80,7 @@ static napi_value method_close(napi_env env, napi_callback_info info) {
     (void)napi_throw_type_error(env, NULL, "close takes a function");
     return NULL;
   }
-  start_closing(self);
+  socket_close(self);
   return NULL;
 }
 
@@ -382,21 +174,10 @@ static bool create_block(struct udp_socket *self, uint32_t slots, napi_value *bl
   return true;
 }
 
-/* From here on the environment would close the socket. The last step that can fail is polling. */
-static bool start(struct udp_socket *self) {
-  uv_loop_t *loop = NULL;
-  if (napi_get_uv_event_loop(self->env, &loop) != napi_ok) return false;
-  self->poll.data = self;
-  if (napi_add_async_cleanup_hook(self->env, on_environment_end, self, &self->cleanup) !=
-      napi_ok) {
-    return false;
-  }
-  if (uv_poll_init(loop, &self->poll, self->io.fd) != 0) return false;
-  self->state = STATE_OPEN;
-  self->instance->open_sockets++;
-  if (uv_poll_start(&self->poll, UV_READABLE, on_poll) == 0) return true;
-  start_closing(self);
-  return false;
+static void finalize_socket(napi_env env, void *data, void *hint) {
+  (void)env;
+  (void)hint;
+  free(data);
 }
 
 /* Makes the object whole. On failure everything but the struct is let go, now or by uv_close. */
@@ -411,8 +192,8 @@ static bool assemble(struct udp_socket *self, const struct open_arguments *argum
       napi_create_string_utf8(env, "sluice:udp", NAPI_AUTO_LENGTH, &name) == napi_ok &&
       napi_async_init(env, object, name, &self->context) == napi_ok &&
       create_block(self, arguments->slots, &block) && describe(env, object, self, block) &&
-      start(self);
-  if (!is_whole && self->state == STATE_CLOSED) release(self);
+      socket_start(self);
+  if (!is_whole && self->state == STATE_CLOSED) socket_release(self);
   return is_whole;
 }
 

@@ -9,6 +9,7 @@ import { getServers } from 'node:dns';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { AppError } from '../contract/errors.ts';
 import { formatServer, parseListen, parseServer } from './server-address.ts';
 import type { PlainServer } from './server-address.ts';
 
@@ -45,18 +46,28 @@ export function systemServers(
 /**
  * Reads upstreams from the settings, "system" replaced by the system's servers, each server once.
  *
- * @throws AppError CONFIG_INVALID naming the text that is no server
+ * @throws AppError CONFIG_INVALID naming the text that is no server, or is one of `own`
  */
 export function expandServers(texts: readonly string[], own: readonly string[]): PlainServer[] {
   const servers = new Map<string, PlainServer>();
   for (const text of texts) {
-    const found = text === 'system' ? systemServers(own) : [parseServer(text)];
+    const found = text === 'system' ? systemServers(own) : [notOurselves(text, own)];
     for (const server of found) {
       const key = formatServer(server);
       if (!servers.has(key)) servers.set(key, server);
     }
   }
   return [...servers.values()];
+}
+
+/** An upstream that is our own listener would be asked by itself, without end. */
+function notOurselves(text: string, own: readonly string[]): PlainServer {
+  const server = parseServer(text);
+  const isOwn = own
+    .map((listen) => parseListen(listen))
+    .some(({ address, port }) => address === server.address && port === server.port);
+  if (!isOwn) return server;
+  throw new AppError('CONFIG_INVALID', `the upstream "${text}" is Sluice itself`);
 }
 
 function nameservers(file: string): string[] {

@@ -34,10 +34,11 @@ export function describeError(error: unknown): string {
   return asSentence(text === '' ? 'something went wrong' : text);
 }
 
-/** Starts with a capital letter and ends with a full stop; '' stays ''. */
+/** Ends with a full stop and starts with a capital letter, unless it starts with a name; '' stays. */
 export function asSentence(text: string): string {
   const trimmed = text.trim();
   if (trimmed === '') return '';
-  const capital = trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
-  return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
+  const isWord = /^[a-z]+(?![^\s,;:])/.test(trimmed);
+  const start = isWord ? trimmed.charAt(0).toUpperCase() + trimmed.slice(1) : trimmed;
+  return /[.!?…]$/.test(start) ? start : `${start}.`;
 }

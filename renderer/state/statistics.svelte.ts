@@ -4,7 +4,7 @@
 import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
 import { Poll } from './poll.svelte.ts';
 
-const refreshMs = 10_000;
+const refreshMs = 5_000;
 const minuteMs = 60_000;
 
 export const ranges = {

@@ -94,7 +94,21 @@ function watchThreads(t: TestContext): Worker[] {
   return workers;
 }
 
-test('blocked, forwarded and cached over UDP and TCP, IPv4 and IPv6, counted and logged', async (t) => {
+for (const udp of ['dgram', 'auto']) {
+  test(`blocked, forwarded, cached, counted and logged; UDP by ${udp}`, async (t) => {
+    const before = process.env['SLUICE_UDP'];
+    process.env['SLUICE_UDP'] = udp;
+    t.after(() => {
+      if (before === undefined) delete process.env['SLUICE_UDP'];
+      else process.env['SLUICE_UDP'] = before;
+    });
+    const served = await checkAnswers(t);
+    if (udp === 'dgram') assert.match(served, /^one packet at a time/);
+  });
+}
+
+/** @returns  how UDP was served */
+async function checkAnswers(t: TestContext): Promise<string> {
   const upstream = await FakeUpstream.open(t, answerByName);
   const { plane, rings } = await start(t, [upstream.endpoint], {
     listen: ['127.0.0.1:0', '[::1]:0'],
@@ -108,6 +122,8 @@ test('blocked, forwarded and cached over UDP and TCP, IPv4 and IPv6, counted and
     assert.equal(addressIn(await askTcp(endpoint, 'a.example')), addressOfName('a.example'));
   }
   assert.equal(upstream.queries.length, 1);
+  // A thread counts an answer after it has sent it.
+  await until(() => plane.counters().answered === 8);
   const counters = plane.counters();
   assert.deepEqual(
     [counters.received, counters.answered, counters.blocked, counters.forwarded, counters.cached],
@@ -118,16 +134,18 @@ test('blocked, forwarded and cached over UDP and TCP, IPv4 and IPv6, counted and
   const { local, upstream: forwarded } = plane.latency();
   assert.ok(local.p50Us > 0 && local.p999Us < 1_000_000, JSON.stringify(local));
   assert.ok(forwarded.p50Us > 0, JSON.stringify(forwarded));
-});
+  return plane.udp;
+}
 
 test('a new policy acts on cached names, and a bad one is refused without harm', async (t) => {
   const upstream = await FakeUpstream.open(t, answerByName);
   const { plane, endpoint, faults } = await start(t, [upstream.endpoint]);
   assert.equal(addressIn(await askUdp(endpoint, 'a.example')), addressOfName('a.example'));
   plane.setPolicy(policy(2, ['||a.example^']));
+  await plane.settled();
   assert.equal(addressIn(await askUdp(endpoint, 'a.example')), '0.0.0.0');
   plane.setPolicy({ ...policy(3, []), lists: new SharedArrayBuffer(8) });
-  await until(() => faults.length === 1);
+  await plane.settled();
   assert.match(faults[0] ?? '', /policy 3 was refused/);
   assert.equal(addressIn(await askUdp(endpoint, 'a.example')), '0.0.0.0');
   assert.equal(plane.restarts, 0);
@@ -139,10 +157,12 @@ test('the cache can be flushed, and upstreams exchanged, while running', async (
   const { plane, endpoint } = await start(t, [first.endpoint]);
   assert.equal(addressIn(await askUdp(endpoint, 'a.example')), '192.0.2.1');
   plane.setUpstreams([second.endpoint]);
+  await plane.settled();
   assert.deepEqual(plane.upstreams, [second.endpoint]);
   assert.equal(addressIn(await askUdp(endpoint, 'a.example')), '192.0.2.1');
   plane.flushCache();
   plane.resetUpstreams();
+  await plane.settled();
   assert.equal(addressIn(await askUdp(endpoint, 'a.example')), '192.0.2.2');
   assert.throws(() => {
     plane.setUpstreams(['nonsense']);
@@ -159,19 +179,19 @@ for (const [how, end] of [
     const workers = watchThreads(t);
     const { plane, endpoint, faults } = await start(t, [upstream.endpoint]);
     plane.setPolicy(policy(2, ['||later.example^']));
+    await plane.settled();
     await askUdp(endpoint, 'a.example');
     await askUdp(endpoint, 'later.example');
-    const before = plane.counters();
+    await until(() => plane.counters().answered === 2);
     end(workers[0] as Worker);
     await until(() => plane.restarts === 1);
     await until(() => workers.length === 2);
     await once(workers[1] as Worker, 'message');
     assert.equal(addressIn(await askUdp(endpoint, 'later.example')), '0.0.0.0');
     assert.equal(addressIn(await askTcp(endpoint, 'b.example')), addressOfName('b.example'));
-    const after = plane.counters();
-    assert.equal(after.answered, before.answered + 2);
-    assert.equal(after.blocked, before.blocked + 1);
-    assert.equal(after.pending, 0);
+    await until(() => plane.counters().answered === 4);
+    assert.equal(plane.counters().blocked, 2);
+    assert.equal(plane.counters().pending, 0);
     assert.match(faults[0] ?? '', /data-plane thread 1 ended and is started again/);
   });
 }
@@ -235,7 +255,7 @@ test('two threads share the port; a second instance does not', async (t) => {
   for (let index = 0; index < 64; index++) {
     assert.equal(addressIn(await askUdp(endpoint, 'blocked.example')), '0.0.0.0');
   }
-  assert.equal(plane.counters().blocked, 64);
+  await until(() => plane.counters().blocked === 64);
   const depths = rings.map((ring) => new LogRing(ring).depth);
   assert.ok(
     depths.every((depth) => depth > 0),
@@ -258,6 +278,15 @@ test('without port sharing two threads become one, and it is said', async (t) =>
   assert.equal(addressIn(await askUdp(endpoint, 'blocked.example')), '0.0.0.0');
 });
 
+test('settled does not wait for a thread that is gone', async (t) => {
+  const workers = watchThreads(t);
+  const { plane } = await start(t, ['127.0.0.1:9']);
+  const ended = (workers[0] as Worker).terminate();
+  await plane.settled();
+  await ended;
+  await plane.settled();
+});
+
 test('close lets answers on their way leave, then frees the port', async (t) => {
   const upstream = await FakeUpstream.open(t, delayed(150, answerByName));
   const { plane, endpoint } = await start(t, [upstream.endpoint]);
@@ -268,6 +297,7 @@ test('close lets answers on their way leave, then frees the port', async (t) => 
   assert.equal(addressIn(udp), addressOfName('a.example'));
   assert.equal(addressIn(tcp), addressOfName('b.example'));
   assert.equal(plane.counters().answered, 2);
+  assert.equal(plane.counters().forwarded, 2);
   const again = await start(t, [upstream.endpoint], { listen: [endpoint] });
   assert.equal(addressIn(await askUdp(again.endpoint, 'blocked.example')), '0.0.0.0');
 });

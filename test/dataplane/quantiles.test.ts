@@ -10,7 +10,7 @@ import {
   HISTOGRAM_BUCKETS,
   histogramBucket,
 } from '../../main/contract/counters.ts';
-import { readLatency } from '../../main/dataplane/quantiles.ts';
+import { readLatency, sumHistogram } from '../../main/dataplane/quantiles.ts';
 
 const UPSTREAM_AT = COUNTERS.length + HISTOGRAM_BUCKETS;
 
@@ -25,12 +25,13 @@ function blockOf(valuesUs: readonly number[]): Float64Array {
 
 test('nothing measured is 0', () => {
   const zero = { p50Us: 0, p95Us: 0, p99Us: 0, p999Us: 0 };
-  assert.deepEqual(readLatency([blockOf([])], 'upstream'), zero);
-  assert.deepEqual(readLatency([blockOf([500])], 'local'), zero);
+  assert.deepEqual(readLatency(sumHistogram([blockOf([])], 'upstream')), zero);
+  assert.deepEqual(readLatency(sumHistogram([blockOf([500])], 'local')), zero);
 });
 
 test('37 ms is reported as 37 ms, not as the edge of a bucket far away', () => {
-  const latency = readLatency([blockOf(new Array<number>(1_000).fill(37_000))], 'upstream');
+  const block = blockOf(new Array<number>(1_000).fill(37_000));
+  const latency = readLatency(sumHistogram([block], 'upstream'));
   assert.ok(latency.p50Us >= 35_000 && latency.p50Us <= 39_000, String(latency.p50Us));
 });
 
@@ -44,7 +45,7 @@ test('any values, over any number of threads: within 10 % of the exact quantile'
         const blocks = Array.from({ length: threads }, (_, thread) =>
           blockOf(values.filter((_value, index) => index % threads === thread)),
         );
-        const latency = readLatency(blocks, 'upstream');
+        const latency = readLatency(sumHistogram(blocks, 'upstream'));
         const sorted = [...values].sort((a, b) => a - b);
         const shares = { p50Us: 0.5, p95Us: 0.95, p99Us: 0.99, p999Us: 0.999 };
         for (const [name, share] of Object.entries(shares)) {

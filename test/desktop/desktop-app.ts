@@ -78,6 +78,8 @@ export class DesktopApp {
       executablePath: runtime.executable,
       args: [...runtimeSwitches(), ROOT, ...args],
       env: definedOnly({ ...runtimeEnvironment(runtime), ...display.env, ...env }),
+      // Else Playwright would hold the page to light whatever the system says.
+      colorScheme: null,
       timeout: START_MS,
     });
     const app = new DesktopApp(electron);

@@ -12,7 +12,7 @@ const BURST = 100;
 export interface FakeUpstream {
   /** As a setting: "127.0.0.1:port". */
   readonly endpoint: string;
-  /** Questions received so far. */
+  /** Names asked so far, in lower case. */
   readonly asked: readonly string[];
   close(): Promise<void>;
 }
@@ -24,7 +24,8 @@ export async function openUpstream(): Promise<FakeUpstream> {
     const query = decode(bytes);
     const question = query.questions?.[0];
     if (question === undefined) return;
-    asked.push(question.name);
+    // Upper and lower case in it are random, as a sign that a reply must repeat.
+    asked.push(question.name.toLowerCase());
     const answer = { name: question.name, type: 'A', ttl: 60, data: UPSTREAM_ADDRESS } as const;
     const reply = encode({
       type: 'response',

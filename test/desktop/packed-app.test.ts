@@ -1,8 +1,9 @@
 /** `npm run pack` builds the unpacked Linux app offline, and that build resolves names. */
+import Sqlite from 'better-sqlite3';
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -44,7 +45,9 @@ test('the packed app starts and answers', { skip, timeout: 300_000 }, async (t) 
   child.kill('SIGTERM');
   assert.equal((await ended)[0], 0);
   // The log's native module was found inside the package.
-  assert.ok((await stat(join(folder, 'data', 'log', 'queries.db'))).size > 0);
+  const database = new Sqlite(join(folder, 'data', 'log', 'queries.db'), { readonly: true });
+  t.after(() => database.close());
+  assert.deepEqual(database.prepare('SELECT count(*) AS rows FROM queries').get(), { rows: 2 });
 });
 
 /** The packed app must bring its own SQLite binding. */

@@ -1,7 +1,10 @@
 /** The tray's text and actions for each state. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { test } from 'node:test';
 import {
+  trayFile,
   trayItem,
   trayView,
   type TrayItem,
@@ -83,4 +86,16 @@ test('ids are unique in every state, and an unknown one throws', () => {
     assert.equal(new Set(ids).size, ids.length);
   }
   assert.throws(() => trayItem(trayView(OFF, utc), 'pause-5'), /no item pause-5/);
+});
+
+test('every icon is there for every system', () => {
+  const icons = resolve(import.meta.dirname, '../../resources/icons');
+  for (const platform of ['linux', 'darwin', 'win32'] as const) {
+    for (const icon of ['on', 'paused', 'off', 'degraded'] as const) {
+      const file = resolve(icons, trayFile(icon, platform));
+      assert.ok(existsSync(file), file);
+      if (platform !== 'win32') assert.ok(existsSync(file.replace('.png', '@2x.png')), file);
+    }
+  }
+  assert.ok(existsSync(resolve(icons, 'app.png')));
 });

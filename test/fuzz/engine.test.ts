@@ -74,15 +74,13 @@ const query = fc
 const corpus = fc.constantFrom(...FLAWED_PACKETS, ...ODD_BUT_GOOD).map(({ bytes }) => bytes);
 
 /** Checks what holds for an answer to any packet over UDP. */
-function checkAnswer(answer: Uint8Array, packet: Uint8Array): void {
+function checkAnswer(answer: Uint8Array, packet: Uint8Array, outcome: string): void {
   const seen = header(answer);
   assert.ok(seen.qr && seen.ra && !seen.z);
   assert.equal(seen.id, ((packet[0] ?? 0) << 8) | (packet[1] ?? 0));
   assert.ok(answer.length <= 1_232);
   const asked = seen.counts[0] === 1 ? questionLength(answer) : 0;
-  if (seen.rcode === 1 || seen.rcode === 4) {
-    assert.ok(answer.length <= 12 + asked + 11, 'no amplification');
-  }
+  if (outcome === 'rejected') assert.ok(answer.length <= 12 + asked + 11, 'no amplification');
   if (asked > 0 && seen.opcode === 0) {
     assert.deepEqual(answer.subarray(12, 12 + asked), packet.subarray(12, 12 + asked));
     // Every answer parses to its end: the check for upstream replies says so.
@@ -98,12 +96,13 @@ test('any packet: an answer within bounds, a forwarded question, or silence', ()
       const mutated = mutate(packet, steps);
       const answer = harness.send(mutated);
       if (answer === 'later') {
-        const { query: sent, done } = harness.exchange.asked.shift() ?? assert.fail();
+        const asked = harness.exchange.take();
+        const sent = asked.query;
         assert.equal(questionLength(sent) + 12 + 11, sent.length);
-        done({ reply: null, failure: 'full', upstream: 0 });
-        checkAnswer(harness.client.late.pop() ?? assert.fail(), mutated);
+        asked.done({ reply: null, failure: 'full', upstream: 0 });
+        checkAnswer(harness.client.late.pop() ?? assert.fail(), mutated, 'failed');
       } else if (answer !== null) {
-        checkAnswer(answer, mutated);
+        checkAnswer(answer, mutated, harness.sink.last.outcome);
       }
     }),
     { numRuns },
@@ -132,16 +131,17 @@ test('any upstream reply: an answer within bounds; what is kept is answered alik
       const packet = question(text, 'TYPE1', options);
       const first = harness.send(packet);
       if (first !== 'later') return;
-      const { query: sent, done } = harness.exchange.asked.shift() ?? assert.fail();
+      const asked = harness.exchange.take();
+      const sent = asked.query;
       const reply = mutate(make(sent), steps);
-      done({ reply, failure: null, upstream: 0 });
+      asked.done({ reply, failure: null, upstream: 0 });
       const late = harness.client.late.pop() ?? assert.fail();
       const isVerified = checkReply(reply, reply.length, sent, sent.length) === REPLY_OK;
-      if (isVerified) checkAnswer(late, packet);
+      if (isVerified) checkAnswer(late, packet, harness.sink.last.outcome);
       const again = harness.send(packet);
       if (again === 'later') harness.exchange.answer((next) => replyTo(next, { rcode: 3 }));
       else if (harness.sink.last.outcome === 'cached') assert.deepEqual(again, late);
-      harness.clock.pass(100_000);
+      harness.engine.flushCache();
       harness.client.late.length = 0;
     }),
     { numRuns },
@@ -165,16 +165,16 @@ test('the parent walk agrees with a slow one, through real packets', () => {
         for (const [head, tail, upper] of asked) {
           const text = `${head}.${tail}`;
           if (!fits(text)) continue;
-          const mixed = [...text]
-            .map((char, index) => (upper[index % 8] === true ? char.toUpperCase() : char))
-            .join('');
+          const mixed = text.replace(/./g, (char, index: number) =>
+            upper[index % 8] === true ? char.toUpperCase() : char,
+          );
           const answer = harness.send(question(mixed, 'A'));
           assert.equal(answer !== 'later', slowWalk(text, block, allow), mixed);
           if (answer !== 'later') assert.equal(harness.sink.last.name, text);
         }
       },
     ),
-    { numRuns: Math.min(numRuns, 2_000) },
+    { numRuns: Math.ceil(numRuns / 10) },
   );
 });
 

@@ -19,9 +19,9 @@ test('one record is stored within 600 ms, in a batch of its own', async (t) => {
   const { log, ring, directory } = await openLog(t);
   const begunMs = performance.now();
   ring.push(facts('one.example'));
-  await until('it is stored', () => log.state.stored === 1);
-  const tookMs = performance.now() - begunMs;
-  assert.ok(tookMs >= LIMITS.logFlushMs - 20, `it waits for company; took ${tookMs} ms`);
+  const lateMs = await until('it is stored', () => log.state.stored === 1);
+  const tookMs = performance.now() - begunMs - lateMs;
+  assert.ok(tookMs + lateMs >= LIMITS.logFlushMs - 20, `it waits for company; took ${tookMs} ms`);
   assert.ok(tookMs <= 600, `took ${tookMs} ms`);
   assert.equal(countRows(otherConnection(t, directory)), 1);
   assert.deepEqual([log.state.batches, log.state.statisticsUpdates], [1, 1]);
@@ -31,12 +31,13 @@ test('256 records in a burst are stored at once, the 257th waits its time', asyn
   const { log, ring } = await openLog(t);
   const begunMs = performance.now();
   for (let index = 0; index < 257; index++) ring.push(facts(`n${index}.example`));
-  await until('a batch is stored', () => log.state.stored > 0);
-  assert.ok(performance.now() - begunMs < LIMITS.logFlushMs - 100);
+  let lateMs = await until('a batch is stored', () => log.state.stored > 0);
+  assert.ok(performance.now() - begunMs - lateMs < LIMITS.logFlushMs - 100);
   assert.deepEqual([log.state.stored, log.state.batches], [256, 1]);
-  await until('the rest is stored', () => log.state.stored === 257);
+  lateMs += await until('the rest is stored', () => log.state.stored === 257);
   const tookMs = performance.now() - begunMs;
-  assert.ok(tookMs >= LIMITS.logFlushMs - 20 && tookMs <= 620, `took ${tookMs} ms`);
+  assert.ok(tookMs >= LIMITS.logFlushMs - 20, `took ${tookMs} ms`);
+  assert.ok(tookMs - lateMs <= 620, `took ${tookMs} ms`);
   assert.equal(log.state.batches, 2);
 });
 
@@ -90,8 +91,9 @@ test('several rings share one batch, in order of arrival', async (t) => {
   for (let index = 0; index < 256; index++) {
     rings[index % 3]?.push(facts(`n${index}.example`, { timeMs: timeMs + index }));
   }
-  await until('the batch is stored', () => log.state.stored === 256);
-  assert.ok(performance.now() - begunMs < LIMITS.logFlushMs - 100, 'no ring alone had 256');
+  const lateMs = await until('the batch is stored', () => log.state.stored === 256);
+  const tookMs = performance.now() - begunMs - lateMs;
+  assert.ok(tookMs < LIMITS.logFlushMs - 100, 'although no ring alone had 256');
   assert.equal(log.state.batches, 1);
   const names = otherConnection(t, directory)
     .prepare('SELECT name FROM queries ORDER BY id')
@@ -107,8 +109,8 @@ test('a ring that is full before a batch has come together does not wait', async
   const { log, ring } = await openLog(t, { slots: 10 });
   const begunMs = performance.now();
   for (let index = 0; index < 10; index++) ring.push(facts(`n${index}.example`));
-  await until('they are stored', () => log.state.stored === 10);
-  assert.ok(performance.now() - begunMs < LIMITS.logFlushMs - 100);
+  const lateMs = await until('they are stored', () => log.state.stored === 10);
+  assert.ok(performance.now() - begunMs - lateMs < LIMITS.logFlushMs - 100);
 });
 
 test('records across minutes are counted in the minute they arrived in', async (t) => {

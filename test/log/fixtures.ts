@@ -68,7 +68,12 @@ export interface OpenLog {
 /** Opens a log and closes it after the test. */
 export async function openLog(
   t: TestContext,
-  options: { directory?: string; slots?: number; settings?: Partial<LogSettings> } = {},
+  options: {
+    directory?: string;
+    slots?: number;
+    settings?: Partial<LogSettings>;
+    writerEntry?: URL;
+  } = {},
 ): Promise<OpenLog> {
   const directory = options.directory ?? temporaryDirectory(t);
   const buffer = LogRing.createBuffer(options.slots ?? 4_096);
@@ -79,18 +84,28 @@ export async function openLog(
     rings: [buffer],
     onLive: (rows, leftOut) => live.push({ rows, leftOut, atMs: performance.now() }),
     onState: () => undefined,
+    ...(options.writerEntry === undefined ? {} : { writerEntry: options.writerEntry }),
   });
   t.after(() => log.close());
   return { log, ring: new LogRing(buffer), directory, live };
 }
 
-/** Waits for something another thread or process does; fails after `timeMs`. */
-export async function until(what: string, check: () => boolean, timeMs = 10_000): Promise<void> {
+/**
+ * Waits for something another thread or process does; fails after `timeMs`.
+ *
+ * @returns  the longest time that this thread itself was late, milliseconds: on a busy machine the
+ *           others were as well
+ */
+export async function until(what: string, check: () => boolean, timeMs = 20_000): Promise<number> {
   const endMs = performance.now() + timeMs;
+  let latestMs = 0;
   while (!check()) {
-    if (performance.now() > endMs) throw new Error(`waited ${timeMs} ms in vain until ${what}`);
+    const begunMs = performance.now();
+    if (begunMs > endMs) throw new Error(`waited ${timeMs} ms in vain until ${what}`);
     await sleep(2);
+    latestMs = Math.max(latestMs, performance.now() - begunMs - 2);
   }
+  return latestMs;
 }
 
 /** A second connection to the log database, as another program would have it. */

@@ -66,12 +66,12 @@ test('the log stays within its bytes without being asked, the newest rows stay',
   const open = await openLog(t, { settings: { sizeMaxMiB: 2 } });
   const sizeMax = 2 * 1024 * 1024;
   let largest = 0;
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < 8; round++) {
     await store(open, 8_000, Date.now());
     largest = Math.max(largest, open.log.state.bytes);
   }
-  // 96,000 rows would take some 8 MiB. A run may be a second away, so the bound may be passed.
-  assert.ok(largest < 3 * sizeMax, `${largest} bytes`);
+  // 64,000 rows would take some 5 MiB. A run may be a second away, so the bound may be passed.
+  assert.ok(largest < 2.5 * sizeMax, `${largest} bytes`);
   await open.log.prune();
   const path = databasePath(open.directory);
   const onDisk = statSync(path).size + walFileBytes(open.directory);
@@ -82,7 +82,7 @@ test('the log stays within its bytes without being asked, the newest rows stay',
     number,
     number,
   ];
-  assert.equal(high, 96_000);
+  assert.equal(high, 64_000);
   assert.ok(low > 1 && countRows(database) === high - low + 1);
   assert.ok(countRows(database) > 5_000, 'not more than needed is removed');
 });
@@ -103,6 +103,7 @@ test('logging goes on at its rate while a large run works: nothing is dropped', 
   await store(open, 80_000, Date.now() - 8 * DAY_MS);
   const { log, ring } = open;
   const storedBefore = log.state.stored;
+  const droppedBefore = ring.dropped;
   const run = { ended: false };
   const pruned = log.prune().then(() => (run.ended = true));
   // 5,000 a second, in the small portions of a real listener.
@@ -115,7 +116,7 @@ test('logging goes on at its rate while a large run works: nothing is dropped', 
   }
   await pruned;
   await until('all is stored', () => log.state.stored === storedBefore + pushed);
-  assert.equal(ring.dropped, open.ring.dropped);
+  assert.equal(ring.dropped, droppedBefore);
   assert.equal(countRows(otherConnection(t, open.directory)), pushed);
 });
 

@@ -96,4 +96,8 @@ test('a server that is named twice is asked once', () => {
   const servers = expandServers(['9.9.9.9', 'udp://9.9.9.9:53', 'tcp://9.9.9.9', '1.1.1.1'], []);
   assert.deepEqual(servers.map(formatServer), ['9.9.9.9:53', 'tcp://9.9.9.9:53', '1.1.1.1:53']);
   assert.throws(() => expandServers(['nonsense'], []), { code: 'CONFIG_INVALID' });
+  assert.throws(() => expandServers(['127.0.0.1'], ['[::1]:53', '127.0.0.1:53']), {
+    code: 'CONFIG_INVALID',
+    message: /is Sluice itself/,
+  });
 });

@@ -69,13 +69,15 @@ describe('connection', { skip: skipReason }, () => {
   });
 
   test('while answers are awaited the page says what it waits for', async () => {
+    const gate = Promise.withResolvers<undefined>();
     const { page } = await lab.open({
       path: '#/lists',
       prepare({ methods }) {
-        methods.delayMs = 400;
+        methods.gate = gate.promise;
       },
     });
     await page.getByText('Reading the lists…').waitFor();
+    gate.resolve(undefined);
     await page.getByRole('heading', { name: 'StevenBlack' }).waitFor();
   });
 

@@ -25,8 +25,8 @@ export class FakeMethods {
   log: QueryEvent[];
   /** Said of every search. */
   isIncomplete = false;
-  /** Milliseconds that each answer takes. */
-  delayMs = 0;
+  /** No answer is given before this. */
+  gate: Promise<void> = Promise.resolve();
 
   constructor() {
     const nowMs = Date.now();
@@ -36,7 +36,7 @@ export class FakeMethods {
   }
 
   async call(name: string, input: MethodArguments): Promise<unknown> {
-    if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs));
+    await this.gate;
     if (name.startsWith('lists.')) return this.#list(name, input);
     if (name.startsWith('rules.')) return this.#rule(name, input);
     switch (name) {

@@ -67,6 +67,7 @@ test('ages are told in the largest sensible unit', () => {
 test('errors become sentences', () => {
   assert.equal(asSentence(' the port is taken '), 'The port is taken.');
   assert.equal(asSentence('Really?'), 'Really?');
+  assert.equal(asSentence('a.example is blocked'), 'a.example is blocked.');
   assert.equal(asSentence(''), '');
   assert.equal(describeError(new CallError('RULE_INVALID', 'write ||name^')), 'Write ||name^.');
   assert.equal(describeError(new Error('')), 'Something went wrong.');

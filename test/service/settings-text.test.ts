@@ -1,5 +1,5 @@
 /**
- * The settings check against folders of good and bad files. The first line of a bad file is the
+ * The settings check against folders of good and bad files. They are .txt so that no formatter touches them. The first line of a bad file is the
  * message it must give, without the file's name.
  */
 import assert from 'node:assert/strict';

@@ -189,17 +189,22 @@ export interface ReadOpt {
 }
 
 export function readOpt(message: Uint8Array): ReadOpt | null {
-  const opt = decode(message).additionals?.find((record) => record.type === 'OPT');
-  if (opt?.type !== 'OPT') return null;
-  const option = opt.options.find((candidate) => Number(candidate.code) === 15);
-  const data = (option as { data?: Uint8Array } | undefined)?.data;
-  return {
-    size: opt.udpPayloadSize,
-    extendedRcode: opt.extendedRcode,
-    version: opt.ednsVersion,
-    dnssecOk: opt.flag_do,
-    ede: data === undefined ? null : ((data[0] ?? 0) << 8) | (data[1] ?? 0),
-  };
+  if (header(message).counts[3] === 0) return null;
+  // The engine puts OPT last, alone or with the six bytes of an extended error.
+  for (const optionBytes of [0, 6]) {
+    const opt = message.subarray(message.length - 11 - optionBytes);
+    const at = (index: number): number => opt[index] ?? -1;
+    const isOpt = at(0) === 0 && at(1) === 0 && at(2) === 41 && at(10) === optionBytes;
+    if (!isOpt) continue;
+    return {
+      size: (at(3) << 8) | at(4),
+      extendedRcode: at(5),
+      version: at(6),
+      dnssecOk: at(7) === 0x80,
+      ede: optionBytes === 6 && at(12) === 15 ? (at(15) << 8) | at(16) : null,
+    };
+  }
+  return null;
 }
 
 export function decode(message: Uint8Array): DecodedPacket {
@@ -212,6 +217,7 @@ export function records(message: Uint8Array, section: 'answers' | 'authorities')
     if (record.type === 'OPT') return 'OPT';
     const data = 'data' in record ? record.data : '';
     const ttl = 'ttl' in record ? String(record.ttl) : '';
-    return `${record.name} ${record.type} ${ttl} ${typeof data === 'string' ? data : JSON.stringify(data)}`;
+    const shown = typeof data === 'string' ? data : JSON.stringify(data);
+    return `${record.name} ${record.type} ${ttl} ${shown}`;
   });
 }

@@ -80,8 +80,8 @@ export class FakeExchange implements Exchange {
 
   /** Answers the oldest unanswered question with the reply that `make` builds from it. */
   answer(make: (query: Uint8Array) => Uint8Array, upstream = 0): void {
-    const { query, done } = this.take();
-    done({ reply: make(query), failure: null, upstream });
+    const asked = this.take();
+    asked.done({ reply: make(asked.query), failure: null, upstream });
   }
 
   fail(failure: 'timeout' | 'refused' | 'full' = 'timeout', upstream = 0): void {

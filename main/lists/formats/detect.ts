@@ -32,7 +32,9 @@ export function formatOfLine(line: Line): ListFormat | null {
   if (other !== null) return other === VERDICT.dnsmasq ? 'dnsmasq' : 'unbound';
   if (isAdblock(line)) return 'adblock';
   const wordEnd = line.findBlank(line.start);
-  if (isAddress(line.bytes, line.start, wordEnd)) return wordEnd < line.end ? 'hosts' : null;
+  const isAlone = wordEnd === line.end;
+  if (isAddress(line.bytes, line.start, wordEnd)) return isAlone ? null : 'hosts';
+  if (!isAlone && line.find(0x23, wordEnd) === line.end) return null;
   return line.has('*.', line.start) || line.has('.', line.start) ? 'wildcard' : 'domains';
 }
 
@@ -46,11 +48,12 @@ function isAdblock(line: Line): boolean {
 
 const ADBLOCK_FIRST = new Set([0x7c, 0x40, 0x2f]);
 
-/** The dialect with most votes; on a tie the one named first in FORMATS. */
+/** The dialect with most votes; on a tie the one named first in FORMATS; 'domains' without votes. */
 export function mostVoted(votes: ReadonlyMap<ListFormat, number>): ListFormat {
-  let best: ListFormat = 'domains';
+  let best: ListFormat | null = null;
   for (const format of Object.keys(FORMATS) as ListFormat[]) {
-    if ((votes.get(format) ?? 0) > (votes.get(best) ?? 0)) best = format;
+    const count = votes.get(format) ?? 0;
+    if (count > (best ? (votes.get(best) ?? 0) : 0)) best = format;
   }
-  return best;
+  return best ?? 'domains';
 }

@@ -1,0 +1,133 @@
+/**
+ * The command line: texts for people, exit codes, and what it says when nobody runs.
+ */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runCli } from '../../main/interfaces/cli.ts';
+import { defaultDataDirectory } from '../../main/interfaces/data-directory.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { openDoors, TOKEN } from './open-doors.ts';
+
+async function sluice(...argv: string[]) {
+  let out = '';
+  let err = '';
+  const code = await runCli(argv, { out: (text) => (out += text), err: (text) => (err += text) });
+  return { code, out, err };
+}
+
+test('alone it prints the help', async () => {
+  const { code, out } = await sluice();
+  assert.equal(code, 0);
+  for (const command of [
+    'run',
+    'status',
+    'pause',
+    'resume',
+    'check',
+    'tail',
+    'rules',
+    'lists',
+    'open',
+  ]) {
+    assert.match(out, new RegExp(`^ {2}${command}\\b`, 'm'));
+  }
+});
+
+for (const argv of [['status'], ['check', 'a.example'], ['tail'], ['pause', '5'], ['open']]) {
+  test(`sluice ${argv.join(' ')} when nobody runs: one clear line, exit code 1`, async (t) => {
+    const folder = await tempDir(t);
+    const { code, out, err } = await sluice('--data-dir', folder, ...argv);
+    assert.deepEqual([code, out], [1, '']);
+    assert.match(
+      err,
+      /^sluice: Sluice is not running \(data folder .*\) \(start Sluice first\)\n$/,
+    );
+    const json = await sluice('--data-dir', folder, '--json', ...argv);
+    assert.equal((JSON.parse(json.out) as { error: { code: string } }).error.code, 'NOT_RUNNING');
+  });
+}
+
+test('a run.json left behind by kill -9 is nobody running', async (t) => {
+  const folder = await tempDir(t);
+  const gone = {
+    pid: 2 ** 22 + 1,
+    identity: '',
+    version: '',
+    dns: [],
+    http: '127.0.0.1:1',
+    token: 'x',
+  };
+  for (const info of [gone, { ...gone, pid: process.pid, identity: 'another boot 5' }, {}]) {
+    await writeFile(join(folder, 'run.json'), JSON.stringify(info));
+    assert.match((await sluice('--data-dir', folder, 'status')).err, /not running/);
+  }
+});
+
+test('commands for people', async (t) => {
+  const { folder, http } = await openDoors(t);
+  const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
+  assert.match((await run('status')).out, /^Sluice +1\.2\.3, ok\n(.*\n)*log dropped +0\n/);
+  assert.match((await run('pause', '5')).out, /^paused until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n$/);
+  assert.equal((await run('pause')).out, 'off until you resume\n');
+  assert.equal((await run('resume')).out, 'on\n');
+  assert.match((await run('check', 'x.listed.example')).out, /^x\.listed\.example: blocked\n/);
+  assert.equal((await run('rules', 'add', 'ads.example')).out, '||ads.example^\n');
+  assert.equal((await run('rules')).out, '||ads.example^\n');
+  assert.equal((await run('rules', 'remove', 'ads.example')).out, 'no rules\n');
+  assert.match((await run('lists')).out, /^name +state/);
+  assert.match((await run('lists', 'refresh')).out, /1 names in all/);
+  assert.match((await run('lists', 'add', 'N', 'https://n.example/')).out, /names in all/);
+  assert.match((await run('lists', 'disable', 'N')).out, /names in all/);
+  assert.match((await run('lists', 'remove', 'N')).out, /names in all/);
+  assert.equal((await run('open')).out, `${http}/#token=${TOKEN}\n`);
+  const status = JSON.parse((await run('--json', 'status')).out) as { version: string };
+  assert.equal(status.version, '1.2.3');
+});
+
+test('errors are one line with what to do, exit code 1; wrong usage is exit code 2', async (t) => {
+  const { folder } = await openDoors(t);
+  const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
+  const failed = await run('rules', 'remove', 'none.example');
+  assert.equal(failed.code, 1);
+  assert.match(
+    failed.err,
+    /^sluice: .*none\.example.* \(use a rule from the rules section .*\)\n$/,
+  );
+  for (const argv of [['nope'], ['check'], ['pause', 'x'], ['pause', '0'], ['status', '--nope']]) {
+    const { code, err } = await run(...argv);
+    assert.equal(code, 2, argv.join(' '));
+    assert.match(err, /^error: /, argv.join(' '));
+  }
+});
+
+test('tail prints rows as they come and ends with the instance', async (t) => {
+  const { folder, service, clock, door } = await openDoors(t);
+  const tail = sluice('--data-dir', folder, 'tail');
+  const depth = async () =>
+    (await service.call('status', {})).queues.find(({ name }) => name === 'live subscribers')
+      ?.depth;
+  while ((await depth()) !== 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  const row = { timeMs: 0, outcome: 'blocked', typeName: 'A', name: 'ads.example', client: '::1' };
+  service.rowsLogged(
+    [{ ...row, durationUs: 12, list: 'L', matchedName: 'ads.example' } as never],
+    3,
+  );
+  clock.advance(250);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await door.close();
+  const { out } = await tail;
+  assert.match(
+    out,
+    /^00:00:00\.000 blocked {3}A {5}ads\.example {2}::1 {2}12 µs {2}L: ads\.example\n/,
+  );
+  assert.match(out, /… 3 more\n/);
+});
+
+test('the data folder of root, of others, and as told', () => {
+  assert.equal(defaultDataDirectory({}, 0), '/var/lib/sluice');
+  assert.equal(defaultDataDirectory({ SLUICE_DATA_DIR: '/x' }, 0), '/x');
+  assert.equal(defaultDataDirectory({ XDG_DATA_HOME: '/d' }, 1000), '/d/sluice');
+  assert.match(defaultDataDirectory({}, 1000), /\/\.local\/share\/sluice$/);
+});

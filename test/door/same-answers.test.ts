@@ -1,0 +1,76 @@
+/**
+ * Every door serves the same table: the same calls give the same values and the same errors through
+ * dispatch, IPC, HTTP and the command line.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { METHODS } from '../../main/contract/methods.ts';
+import { DOORS, openDoors, type Outcome } from './open-doors.ts';
+
+/** A walk through the whole table, failures included. The state changes on the way. */
+const CALLS: [name: string, input: unknown][] = [
+  ['status', {}],
+  ['pause', { minutes: 5 }],
+  ['pause', {}],
+  ['resume', {}],
+  ['queries.search', { text: 'x', limit: 7 }],
+  ['queries.search', { limit: 0 }],
+  ['queries.search', { text: 'slow' }],
+  ['statistics', { stepMinutes: 10 }],
+  ['check', { name: 'listed.example' }],
+  ['check', { name: '' }],
+  ['check', { name: 'a.example', type: 'X' }],
+  ['rules.list', {}],
+  ['rules.add', { rule: '||ads.example^' }],
+  ['rules.add', { rule: 'bad rule' }],
+  ['rules.add', {}],
+  ['rules.remove', { rule: 'ads.example' }],
+  ['rules.remove', { rule: 'ads.example' }],
+  ['lists.list', {}],
+  ['lists.add', { name: 'New', url: 'https://n.example/' }],
+  ['lists.add', { name: 'New', url: 'https://n.example/' }],
+  ['lists.enable', { name: 'New', enabled: false }],
+  ['lists.refresh', { name: 'New' }],
+  ['lists.remove', { name: 'New' }],
+  ['lists.remove', { name: 'New' }],
+  ['settings.get', {}],
+  ['settings.get', { extra: 1 }],
+  ['no.such.method', {}],
+  ['constructor', {}],
+];
+
+test('the walk covers every method', () => {
+  const called = new Set(CALLS.map(([name]) => name));
+  assert.deepEqual(
+    Object.keys(METHODS).filter((name) => !called.has(name)),
+    [],
+  );
+});
+
+test('all doors answer the same calls alike', async (t) => {
+  const answers = new Map<string, Outcome[]>();
+  for (const [door, call] of Object.entries(DOORS)) {
+    await t.test(door, async (t) => {
+      const doors = await openDoors(t);
+      const outcomes: Outcome[] = [];
+      for (const [name, input] of CALLS) {
+        const outcome = await call(doors, name, input);
+        outcomes.push('value' in outcome ? { value: steady(outcome.value) } : outcome);
+      }
+      answers.set(door, outcomes);
+    });
+  }
+  const [expected, ...others] = [...answers.values()];
+  assert.equal(others.length, 3);
+  assert.ok(
+    expected?.some((outcome) => 'error' in outcome && outcome.error.code === 'RULE_INVALID'),
+  );
+  for (const outcomes of others) assert.deepEqual(outcomes, expected);
+});
+
+/** Without what differs between two runs. */
+function steady(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('memory' in value)) return value;
+  const { memory: _, queues: __, ...rest } = value as Record<string, unknown>;
+  return rest;
+}

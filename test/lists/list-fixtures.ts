@@ -1,0 +1,63 @@
+/**
+ * What the list tests share: parsing text, looking names up the way the engine does, a slow oracle.
+ */
+import { DomainTable, FLAG_ALLOW, FLAG_BLOCK } from '../../main/engine/domain-table.ts';
+import type { NameView } from '../../main/engine/domain-table.ts';
+import { HASH_SEED, hashByte, hashMix, writeName } from '../../main/engine/name.ts';
+import type { ListFormat } from '../../main/lists/formats/detect.ts';
+import { parseList, type ListReport } from '../../main/lists/parse-list.ts';
+import { TableBuilder } from '../../main/lists/table-builder.ts';
+
+/** A view of a name in presentation form, any case; made as engine/query.ts makes it. */
+export function viewOf(text: string): NameView {
+  const name = new Uint8Array(256);
+  const nameLength = writeName(text, name, 0);
+  if (nameLength < 0) throw new Error(`${text} is no name`);
+  const labelStarts = new Uint8Array(128);
+  const suffixHashes = new Int32Array(128);
+  let labelCount = 0;
+  for (let at = 0; at < nameLength; at += (name[at] as number) + 1) labelStarts[labelCount++] = at;
+  let running = HASH_SEED;
+  let label = labelCount - 1;
+  for (let at = nameLength - 1; at >= 0; at--) {
+    running = hashByte(running, name[at] as number);
+    if (at === labelStarts[label]) suffixHashes[label--] = hashMix(running);
+  }
+  return { name, nameLength, labelCount, labelStarts, suffixHashes };
+}
+
+export interface ParsedList {
+  readonly report: ListReport;
+  readonly table: DomainTable;
+  /** Names in the order found; allowed ones with @@ in front. */
+  readonly names: readonly string[];
+}
+
+/** Parses a list and compiles it alone, with list id 1. */
+export function parse(
+  content: string | Uint8Array,
+  format: ListFormat | 'auto' = 'auto',
+): ParsedList {
+  const builder = new TableBuilder();
+  const names: string[] = [];
+  const bytes = typeof content === 'string' ? new Uint8Array(Buffer.from(content)) : content;
+  const report = parseList(bytes, format, (name, isAllow, line) => {
+    names.push((isAllow ? '@@' : '') + name.text);
+    const flag = isAllow ? FLAG_ALLOW : FLAG_BLOCK;
+    builder.add(name.bytes, name.length, name.hash, 1, flag, line);
+  });
+  return { report, names, table: new DomainTable(builder.finish()) };
+}
+
+/** Ignored lines by reason, shortened to the reason's first words up to a colon or bracket. */
+export function ignored(report: ListReport): Record<string, number> {
+  return Object.fromEntries(
+    report.ignored.map(({ reason, lines }) => [reason.split(/[:(]/, 1)[0]?.trim() ?? '', lines]),
+  );
+}
+
+/** Every suffix of two labels or more, most specific first. */
+export function suffixesOf(name: string): string[] {
+  const labels = name.toLowerCase().split('.');
+  return labels.slice(0, -1).map((_, index) => labels.slice(index).join('.'));
+}
