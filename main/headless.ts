@@ -11,6 +11,8 @@ import type { Program } from './compose.ts';
 import { AppError, ERROR_CODES, type ErrorCode } from './contract/errors.ts';
 import { defaultDataDirectory } from './interfaces/data-directory.ts';
 
+/** Time after which the memory that the start took is given back. */
+const TIDY_AFTER_MS = 2_000;
 /** Time after which a stop that hangs is given up. */
 const STOP_MS = 20_000;
 
@@ -45,6 +47,7 @@ async function run(argv: readonly string[]): Promise<void> {
       void onHangup(made, signals);
     });
     announce(made, http);
+    setTimeout(() => void tidy(), TIDY_AFTER_MS).unref();
   } catch (error) {
     await program?.close().catch(() => undefined); // the first error is the one to tell
     fail(error);
@@ -108,6 +111,11 @@ function announce(program: Program, http: string | null): void {
   const port = first[2] === '53' ? '' : ` -p ${first[2] ?? ''}`;
   say(`try: dig @${address === '::' ? '::1' : address}${port} doubleclick.net`);
   if (http !== null) say(`window: http://${http}/`);
+}
+
+async function tidy(): Promise<void> {
+  const { collectStartGarbage } = await import('./service/start-garbage.ts');
+  collectStartGarbage();
 }
 
 /** SIGTERM and SIGINT stop the program cleanly; the second one ends it at once. */

@@ -22,6 +22,7 @@ const FOLDERS = [
   'door',
   'launch',
   'rfc',
+  'packets',
   'scenario',
   'fuzz',
   'bench',

@@ -46,7 +46,7 @@ export function pathText(path: readonly (string | number)[]): string {
 
 /** A value on one line, shortened, control characters escaped. */
 export function quote(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = (JSON.stringify(value) as string | undefined) ?? String(value);
   return text.length <= QUOTE_CHARS_MAX ? text : `${text.slice(0, QUOTE_CHARS_MAX - 1)}…`;
 }
 

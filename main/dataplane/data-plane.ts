@@ -17,7 +17,7 @@ import { formatEndpoint, formatServer, parseListen } from '../net/server-address
 import type { Endpoint, PlainServer } from '../net/server-address.ts';
 import { expandServers } from '../net/system-servers.ts';
 import type { PolicyMessage, ThreadSetup, ToThread } from './messages.ts';
-import { readHistogram, readLatency } from './quantiles.ts';
+import { readLatency, sumHistogram } from './quantiles.ts';
 import { ThreadKeeper } from './thread-keeper.ts';
 
 /** What a data plane is started with. */

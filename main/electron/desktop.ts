@@ -54,6 +54,9 @@ export class Desktop {
       {
         readState: () => readTrayState(options.service),
         perform: (action) => this.#perform(action),
+        onError: (error) => {
+          options.say(`the tray could not do it: ${String(error)}`);
+        },
         iconPath: (icon) => options.iconPath(trayFile(icon, process.platform)),
       },
       state,

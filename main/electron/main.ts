@@ -20,6 +20,9 @@ import { confinePages, registerUiScheme } from './window.ts';
 /** Longest wait for the program to drain its log and close its sockets. */
 const CLOSE_MS = 8_000;
 
+/** A signal that comes so much later than the first insists: the process ends at once. */
+const INSISTS_MS = 1_000;
+
 const EXIT_CODES: Partial<Record<ErrorCode, number>> = {
   CONFIG_INVALID: 2,
   PORT_IN_USE: 3,
@@ -35,7 +38,7 @@ let desktop: Desktop | null = null;
 let isEnding = false;
 
 function begin(): void {
-  mkdirSync(dataDirectory, { recursive: true });
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   // The lock of the single instance lies in userData; Chromium's own files go one level down.
   app.setPath('userData', dataDirectory);
   app.setPath('sessionData', join(dataDirectory, 'chromium'));
@@ -44,6 +47,9 @@ function begin(): void {
     app.exit(0);
     return;
   }
+  // When a session ends, helper processes get the signal too. Chromium would take the loss of one
+  // of them for a broken graphics driver and abort, before the log is drained.
+  app.commandLine.appendSwitch('disable-gpu-process-crash-limit');
   registerUiScheme();
   app.on('second-instance', () => desktop?.showWindow());
   app.on('activate', () => desktop?.showWindow());
@@ -72,7 +78,8 @@ async function start(): Promise<Program> {
   const doors = [`dns=${program.listening.join(',')}`, ...(http === null ? [] : [`http=${http}`])];
   process.stdout.write(`ready ${doors.join(' ')}\n`);
   const [, address, port] = /^(.*):(\d+)$/.exec(program.listening[0] ?? '') ?? [];
-  if (port !== undefined) say(`try: dig @${address ?? ''} -p ${port} doubleclick.net`);
+  const plain = (address ?? '').replace(/^\[|\]$/g, '');
+  if (port !== undefined) say(`try: dig @${plain} -p ${port} doubleclick.net`);
   return program;
 }
 
@@ -91,12 +98,13 @@ async function openHttp(program: Program): Promise<string | null> {
 
 async function show(program: Program): Promise<void> {
   await app.whenReady();
+  heedSignals();
   // Electron's own resolver would ask DNS servers past the system, and past Sluice.
   app.configureHostResolver({ enableBuiltInResolver: false, secureDnsMode: 'off' });
   confinePages(rendererPath());
   if (process.platform !== 'darwin') Menu.setApplicationMenu(null);
-  if (isEnding) return;
-  desktop = await Desktop.open({
+  if (hasToEnd()) return;
+  const opened = await Desktop.open({
     service: program.service,
     directory: dataDirectory,
     preloadFile: join(dirname(fileURLToPath(import.meta.url)), 'preload.cjs'),
@@ -104,8 +112,34 @@ async function show(program: Program): Promise<void> {
     isHidden: options.isHidden,
     say,
   });
+  if (hasToEnd()) {
+    opened.close();
+    return;
+  }
+  desktop = opened;
   // For the desktop test, which cannot click a tray: the same model, and the same clicks.
   if (!app.isPackaged) Object.assign(globalThis, { sluiceDesktop: desktop });
+}
+
+/**
+ * Ends in order at a signal. Only once Electron is ready, since it puts its own handlers up until
+ * then: they end the process at a second signal, which often comes together with the first, from
+ * the terminal and from whoever started us.
+ */
+function heedSignals(): void {
+  let askedMs: number | null = null;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (askedMs === null) app.quit();
+      else if (Date.now() - askedMs > INSISTS_MS) app.exit(1);
+      askedMs ??= Date.now();
+    });
+  }
+}
+
+/** Asked anew after each wait, during which the end may have come. */
+function hasToEnd(): boolean {
+  return isEnding;
 }
 
 /** Says what is wrong and ends; a person who clicked an icon has no terminal and sees a box. */

@@ -45,6 +45,9 @@ export interface TrayView {
 /** Pauses offered, in minutes. */
 export const PAUSE_MINUTES = [5, 15, 60] as const;
 
+/** A menu is no place for a story; the window has the whole text. */
+const REASON_CHARACTERS_MAX = 80;
+
 /** @param formatTime  a time in milliseconds since 1970 as hours and minutes of the local day */
 export function trayView(state: TrayState, formatTime: (timeMs: number) => string): TrayView {
   const line = statusLine(state.protection, formatTime);
@@ -121,7 +124,10 @@ function told(id: string, label: string): TrayItem {
 }
 
 function toldReason(reason: string, index: number): TrayItem {
-  return told(`reason-${String(index)}`, reason);
+  const line = reason.split('\n', 1)[0] ?? '';
+  const isLong = line.length > REASON_CHARACTERS_MAX;
+  const label = isLong ? `${line.slice(0, REASON_CHARACTERS_MAX - 1)}…` : line;
+  return told(`reason-${String(index)}`, label);
 }
 
 function does(id: string, label: string, action: TrayAction): TrayItem {

@@ -21,6 +21,8 @@ export interface TrayOptions {
   /** Reads the state; a failure leaves the tray as it is. */
   readonly readState: () => Promise<TrayState>;
   readonly perform: (action: TrayAction) => Promise<void>;
+  /** Told of a click that failed; there is nobody else to tell. */
+  readonly onError: (error: unknown) => void;
   readonly iconPath: (icon: TrayIcon) => string;
 }
 
@@ -34,7 +36,10 @@ export class TrayController {
   constructor(options: TrayOptions, state: TrayState) {
     this.#options = options;
     this.#view = trayView(state, formatTime);
-    this.#timer = setInterval(() => void this.refresh(), REFRESH_EVERY_MS);
+    this.#timer = setInterval(() => {
+      // A state that cannot be read shows in the window; the tray keeps the last one.
+      this.refresh().catch(() => undefined);
+    }, REFRESH_EVERY_MS);
     this.#timer.unref();
   }
 
@@ -51,7 +56,9 @@ export class TrayController {
   show(): void {
     if (this.#icon !== null) return;
     this.#icon = new Tray(this.#image());
-    this.#icon.on('click', () => void this.#perform({ kind: 'open' }));
+    this.#icon.on('click', () => {
+      this.#perform({ kind: 'open' }).catch(this.#options.onError);
+    });
     this.#drawn = { icon: this.#view.icon, menu: '', tooltip: '' };
     this.#draw();
   }
@@ -101,10 +108,13 @@ export class TrayController {
       ...(index === 0 ? [] : [{ type: 'separator' } as const]),
       ...group.map((item): MenuItemConstructorOptions => ({
         id: item.id,
-        label: item.label,
+        // An ampersand would mark the letter after it as the item's key.
+        label: item.label.replaceAll('&', '&&'),
         enabled: item.action !== null,
         ...(item.isChecked === null ? {} : { type: 'checkbox', checked: item.isChecked }),
-        click: () => void this.click(item.id),
+        click: () => {
+          this.click(item.id).catch(this.#options.onError);
+        },
       })),
     ]);
   }

@@ -73,6 +73,11 @@ export class ArenaQueue {
     return this.#take(size);
   }
 
+  /** Position of the oldest record, -1 when there is none. */
+  peek(): number {
+    return this.#used === 0 ? -1 : this.#head;
+  }
+
   /**
    * Takes the oldest record out. Its words stay readable until the next `reserve`, and may be moved
    * to where that leads with `copyWithin`, which allows for overlap.

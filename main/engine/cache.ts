@@ -216,8 +216,7 @@ export class AnswerCache {
   /** Evicts until the bounds allow one more entry, then reserves its place; -1 when none fits. */
   #makeRoom(inMain: boolean, size: number): number {
     while (this.#entries >= this.#entriesMax) {
-      const isProbationFull = this.#probationEntries * 10 > this.#entriesMax;
-      if (isProbationFull || this.#main.isEmpty) this.#evictFromProbation();
+      if (this.#isProbationNext()) this.#evictFromProbation();
       else this.#evictFromMain();
     }
     const queue = inMain ? this.#main : this.#probation;
@@ -227,6 +226,19 @@ export class AnswerCache {
       if (inMain) this.#evictFromMain();
       else this.#ageProbation();
     }
+  }
+
+  /** Whether the next one to leave is in probation: unless the oldest in main is of no use. */
+  #isProbationNext(): boolean {
+    const oldest = this.#main.peek();
+    if (oldest < 0) return true;
+    if (this.#all.size(oldest) < 0 || !this.#isUsable(oldest)) return false;
+    return this.#probationEntries * 10 > this.#entriesMax;
+  }
+
+  /** Whether the entry is fresh, or may still be given stale. */
+  #isUsable(position: number): boolean {
+    return this.#all.expires(position) + this.#staleTicks > this.#tick;
   }
 
   /** Makes room in probation: its oldest entry moves on if the main queue has room to spare. */
@@ -284,9 +296,8 @@ export class AnswerCache {
   }
 
   #deservesToStay(position: number): boolean {
-    if (!this.#all.wasHit(position)) return false;
-    const isUsable = this.#all.expires(position) + this.#staleTicks > this.#tick;
-    return isUsable && this.#keptNow++ < KEPT_MAX;
+    if (!this.#all.wasHit(position) || !this.#isUsable(position)) return false;
+    return this.#keptNow++ < KEPT_MAX;
   }
 
   #move(position: number, target: number): void {

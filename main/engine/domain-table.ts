@@ -2,7 +2,7 @@
  * The compiled form of block lists and user rules: a set of domain names in one immutable buffer,
  * with list, action and source line of each entry.
  *
- * Built by lists/table-builder.ts, saved and loaded by lists/snapshot.ts, read by every data-plane
+ * Built by lists/table-builder.ts, saved and loaded by lists/store.ts, read by every data-plane
  * thread at once (a SharedArrayBuffer is passed by reference and never written again).
  *
  *   word  0  magic "SLDT"          word  4  names (distinct)

@@ -128,6 +128,6 @@ function errorSchema(): JsonSchema {
 }
 
 function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io }) as JsonSchema;
-  return rest;
+  const whole = z.toJSONSchema(schema, { io }) as JsonSchema;
+  return Object.fromEntries(Object.entries(whole).filter(([key]) => key !== '$schema'));
 }

@@ -20,11 +20,11 @@ export async function isOwnPeer(
   files: readonly string[] = ['/proc/net/tcp', '/proc/net/tcp6'],
 ): Promise<boolean> {
   const own = process.getuid?.();
-  const { localAddress, localPort, remoteAddress, remotePort } = ends;
-  if (own === undefined || localAddress === undefined || remoteAddress === undefined) return false;
-  if (!isLoopback(remoteAddress) || !isLoopback(localAddress)) return false;
-  const client = endKeys(remoteAddress, remotePort ?? 0);
-  const server = endKeys(localAddress, localPort ?? 0);
+  if (own === undefined || !isLoopback(ends.remoteAddress) || !isLoopback(ends.localAddress)) {
+    return false;
+  }
+  const client = endKeys(ends.remoteAddress, ends.remotePort);
+  const server = endKeys(ends.localAddress, ends.localPort);
   for (const file of files) {
     const owner = ownerIn(await readTable(file), client, server);
     if (owner !== undefined) return owner === own || owner === 0;
@@ -53,7 +53,7 @@ function ownerIn(table: string, client: readonly string[], server: readonly stri
 }
 
 /** How a table may write an address and port: as IPv4, and as IPv6 or IPv4 mapped into it. */
-function endKeys(address: string, port: number): string[] {
+function endKeys(address = '', port = 0): string[] {
   const portText = port.toString(16).toUpperCase().padStart(4, '0');
   const plain = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '');
   if (!isIPv4(plain)) return [`00000000000000000000000001000000:${portText}`]; // ::1
@@ -61,6 +61,6 @@ function endKeys(address: string, port: number): string[] {
   return [`${word}:${portText}`, `0000000000000000FFFF0000${word}:${portText}`];
 }
 
-function isLoopback(address: string): boolean {
+function isLoopback(address = ''): boolean {
   return address === '::1' || /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address);
 }

@@ -25,6 +25,9 @@ const OWN_EXIT_CODES: readonly (number | null)[] = [0, 2, 3];
 /** An Electron that ends so soon after its start could not open a window. */
 const STILLBORN_MS = 5_000;
 
+/** Signals closer together than this are one wish. */
+const REPEAT_MS = 1_000;
+
 /** How a child ended. */
 interface Ending {
   readonly code: number | null;
@@ -67,17 +70,22 @@ function runDesktop(runtime: ElectronRuntime, args: readonly string[]): Promise<
 }
 
 /**
- * Runs a program to its end and hands it the signals that reach us, each of them once: a second
- * one would cut its orderly stop short. On a terminal Ctrl-C goes to the whole foreground group, so
- * the child has it already; without one the child gets a group of its own.
+ * Runs a program to its end and hands it the signals that reach us.
+ *
+ * The child has a process group of its own: Ctrl-C on a terminal goes to all of the foreground
+ * group, would end Chromium's helper processes under the program, and reaches us once more through
+ * npm. A repeated signal counts only when it comes later, because the program then stops at once.
  */
 function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<Ending> {
   const startedMs = performance.now();
-  const isOnTerminal = process.stdin.isTTY;
+  let forwardedMs = -Infinity;
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: 'inherit', env, detached: !isOnTerminal });
+    const child = spawn(command, args, { stdio: 'inherit', env, detached: true });
     const forward = (signal: NodeJS.Signals): void => {
-      if (!(isOnTerminal && signal === 'SIGINT')) child.kill(signal);
+      const nowMs = performance.now();
+      if (nowMs - forwardedMs < REPEAT_MS) return;
+      forwardedMs = nowMs;
+      child.kill(signal);
     };
     for (const signal of SIGNALS) process.on(signal, forward);
     child.once('error', reject);

@@ -160,5 +160,6 @@ function unwritable(file: string, error: unknown): AppError {
 }
 
 function reason(error: unknown): string {
-  return error instanceof Error ? error.message.split('\n', 1)[0]! : String(error);
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/\s*\n\s*/g, ' ');
 }

@@ -177,7 +177,7 @@ function indexOfComment(lines: readonly string[], count: number): number {
 }
 
 /** One key with its value as YAML, without the comment above the key, which is outside the range. */
-function pairText(pair: Pair<unknown, unknown>, keepsPlace: boolean): string {
+function pairText(pair: Pair, keepsPlace: boolean): string {
   const alone = new Document({});
   if (!isMap(alone.contents)) throw new Error('a new document holds no map');
   if (keepsPlace && isScalar(pair.key)) {

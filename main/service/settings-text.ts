@@ -4,7 +4,7 @@
  * Every failure is one AppError CONFIG_INVALID whose message is one line: file, line, key path,
  * the value, and what is allowed. Used by service/config-store.ts; pure but for systems' lists.
  */
-import { LineCounter, parseDocument, isMap, isScalar, visit, type Document } from 'yaml';
+import { LineCounter, parseDocument, isMap, isNode, isScalar, visit, type Document } from 'yaml';
 import { configSchema, type Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
@@ -77,8 +77,7 @@ function firstOf(
   const placed = all.map((finding) => ({ finding, line: lineAt(finding.path) }));
   placed.sort(
     (left, right) =>
-      left.line - right.line ||
-      Number(right.finding.unknownKey) - Number(left.finding.unknownKey),
+      left.line - right.line || Number(right.finding.unknownKey) - Number(left.finding.unknownKey),
   );
   const [first] = placed;
   if (!first) return invalid(file, 'the settings are not usable');
@@ -101,15 +100,18 @@ function lineOf(document: Document.Parsed, lines: LineCounter, path: Finding['pa
 }
 
 function offsetOf(document: Document.Parsed, path: Finding['path']): number | undefined {
-  const holder = path.length < 2 ? document.contents : document.getIn(path.slice(0, -1), true);
-  const key = path.at(-1);
-  if (typeof key === 'string' && isMap(holder)) {
-    const pair = holder.items.find((item) => isScalar(item.key) && String(item.key.value) === key);
-    if (isScalar(pair?.key) && pair.key.range) return pair.key.range[0];
-  }
+  const parent = path.length < 2 ? document.contents : document.getIn(path.slice(0, -1), true);
+  const ofKey = keyOffset(parent, path.at(-1));
+  if (ofKey !== undefined) return ofKey;
   const node: unknown = path.length === 0 ? document.contents : document.getIn(path, true);
-  if (typeof node !== 'object' || node === null || !('range' in node)) return undefined;
-  return Array.isArray(node.range) ? Number(node.range[0]) : undefined;
+  return isNode(node) ? node.range?.[0] : undefined;
+}
+
+/** Where a key of a map stands; undefined when the parent is no map or has no such key. */
+function keyOffset(parent: unknown, key: string | number | undefined): number | undefined {
+  if (!isMap(parent)) return undefined;
+  const keys = parent.items.map((pair) => pair.key).filter((node) => isScalar(node));
+  return keys.find((node) => String(node.value) === key)?.range?.[0];
 }
 
 function invalid(place: string, text: string, cause?: unknown): AppError {

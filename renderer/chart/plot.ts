@@ -52,7 +52,7 @@ export function drawPlot(
       width: options.width,
       height: options.height,
       legend: { show: false },
-      padding: [8, 0, 0, 0],
+      padding: [8, 18, 0, 0],
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
       scales: { y: { range: (_plot, _low, high) => [0, Math.max(4, high * 1.06)] } },
       series: [

@@ -4,8 +4,10 @@
  */
 import type { LiveFeed, NumberedRow } from './live-feed.svelte.ts';
 
-/** Rows in the table; also the bound on its DOM nodes. */
-export const tableRowsMax = 200;
+/** Rows in the table while it is held; also the bound on its DOM nodes. */
+const heldRowsMax = 200;
+/** Rows while it moves: nobody reads further down then, and each new row costs a layout. */
+const movingRowsMax = 60;
 
 export class LiveTable {
   readonly #feed: LiveFeed;
@@ -16,13 +18,14 @@ export class LiveTable {
   #held = $state.raw<{ rows: readonly NumberedRow[]; newest: number } | null>(null);
 
   readonly #shown = $derived.by(() => {
-    const rows = this.#held?.rows ?? this.#feed.rows;
+    const held = this.#held;
+    const rows = held?.rows ?? this.#feed.rows;
     const text = this.text.trim().toLowerCase();
     const wanted = rows.filter(({ event }) => {
       if (this.blockedOnly && event.outcome !== 'blocked') return false;
       return text === '' || event.name.includes(text) || event.client.includes(text);
     });
-    return wanted.slice(0, tableRowsMax);
+    return wanted.slice(0, held === null ? movingRowsMax : heldRowsMax);
   });
 
   constructor(feed: LiveFeed) {

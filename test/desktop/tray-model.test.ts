@@ -78,6 +78,13 @@ test('degraded: says why, but a wish to be off shows first', () => {
   assert.equal(trayView({ ...PAUSED, ...fault }, utc).icon, 'paused');
 });
 
+test('a long or many-line reason becomes one short line', () => {
+  const degradedReasons = ['first line\nsecond', 'x'.repeat(200)];
+  const view = trayView({ ...ON, health: 'degraded', degradedReasons }, utc);
+  assert.equal(trayItem(view, 'reason-0').label, 'first line');
+  assert.equal(trayItem(view, 'reason-1').label, `${'x'.repeat(79)}…`);
+});
+
 test('ids are unique in every state, and an unknown one throws', () => {
   for (const state of [ON, PAUSED, OFF]) {
     const ids = trayView(state, utc)

@@ -124,7 +124,7 @@ async function asNobody(http: string, script: string): Promise<string> {
     ...{ uid: 65_534, gid: 65_534, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] },
   });
   let text = '';
-  child.stdout?.on('data', (part: Buffer) => (text += part.toString()));
+  child.stdout.on('data', (part: Buffer) => (text += part.toString()));
   await once(child, 'close');
   return text;
 }

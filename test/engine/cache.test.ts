@@ -130,6 +130,16 @@ describe('eviction', () => {
     assert.equal(popular.filter((one) => box.get(one) === 7).length, 50);
   });
 
+  test('what has expired in the main queue makes room for what is new', () => {
+    const box = new CacheBox(100, 20_000);
+    for (let index = 0; index < 100; index++) box.put(name(index), 1, 100, 10);
+    box.tick += 10 * TICKS_PER_SECOND;
+    for (let index = 200; index < 280; index++) box.put(name(index), 2, 100, 10);
+    let kept = 0;
+    for (let index = 200; index < 280; index++) if (box.get(name(index)) === 2) kept++;
+    assert.equal(kept, 80);
+  });
+
   test('a name that comes back soon after it left probation stays longer', () => {
     const box = new CacheBox(100);
     box.put('back.example', 5);

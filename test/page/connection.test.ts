@@ -1,24 +1,18 @@
 /** What the window does when the service is slow, gone, guarded or empty. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, test } from 'node:test';
+import { test } from 'node:test';
 import { fakeQuery, fakeUpdate } from './fake-data.ts';
-import { eventually, skipReason, WindowLab } from './window-under-test.ts';
+import { describeWindow, eventually } from './window-under-test.ts';
 
-describe('connection', { skip: skipReason }, () => {
-  let lab: WindowLab;
-  before(async () => {
-    lab = await WindowLab.start();
-  });
-  afterEach(() => lab.closeWindows());
-  after(() => lab.close());
-
+describeWindow('connection', (lab) => {
   test('a lost connection is told, and everything goes on when it is back', async () => {
-    const { page, service, faults } = await lab.open();
+    const { page, service, faults } = await lab().open();
     await page.getByRole('heading', { name: 'Protection is on' }).waitFor();
     const { port } = service;
     await service.close();
     await page.getByText('Connection lost, retrying…').waitFor();
     await page.getByText('No connection').waitFor();
+    await page.getByText('Protection was on when it last answered.').waitFor();
     await service.listen(port);
     await page.getByText('Connection lost, retrying…').waitFor({ state: 'detached' });
     await eventually(() => {
@@ -38,7 +32,7 @@ describe('connection', { skip: skipReason }, () => {
   });
 
   test('a page without data says so and offers another try', async () => {
-    const { page, service, faults } = await lab.open();
+    const { page, service, faults } = await lab().open();
     const { port } = service;
     await page.getByRole('heading', { name: 'Protection is on' }).waitFor();
     await service.close();
@@ -52,7 +46,7 @@ describe('connection', { skip: skipReason }, () => {
   });
 
   test('without the token the window asks for it', async () => {
-    const { page, faults } = await lab.open({ token: 'open sesame' });
+    const { page, faults } = await lab().open({ token: 'open sesame' });
     await page.getByLabel('Access token').fill('open sesame');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('heading', { name: 'Protection is on' }).waitFor();
@@ -60,7 +54,7 @@ describe('connection', { skip: skipReason }, () => {
   });
 
   test('a token in the address is taken, sent, and gone from the address', async () => {
-    const { page, service } = await lab.open({ token: 'a+b c', path: '#token=a%2Bb%20c' });
+    const { page, service } = await lab().open({ token: 'a+b c', path: '#token=a%2Bb%20c' });
     await page.getByRole('heading', { name: 'Protection is on' }).waitFor();
     await eventually(() => {
       assert.equal(service.subscribers, 1);
@@ -70,7 +64,7 @@ describe('connection', { skip: skipReason }, () => {
 
   test('while answers are awaited the page says what it waits for', async () => {
     const gate = Promise.withResolvers<undefined>();
-    const { page } = await lab.open({
+    const { page } = await lab().open({
       path: '#/lists',
       prepare({ methods }) {
         methods.gate = gate.promise;
@@ -82,7 +76,7 @@ describe('connection', { skip: skipReason }, () => {
   });
 
   test('empty pages tell what to do next', async () => {
-    const { page, service } = await lab.open({
+    const { page, service } = await lab().open({
       prepare({ methods }) {
         methods.log = [];
         methods.lists = [];
@@ -99,7 +93,7 @@ describe('connection', { skip: skipReason }, () => {
   });
 
   test('inside the desktop app it talks through the bridge, and no HTTP call is made', async () => {
-    const { page, service } = await lab.open();
+    const { page, service } = await lab().open();
     await page.addInitScript(`
       const protection = { state: 'paused', resumesAtMs: Date.now() + 60_000 };
       window.calls = [];
@@ -134,7 +128,7 @@ describe('connection', { skip: skipReason }, () => {
   });
 
   test('the watch over the strict policy notices a violation', async () => {
-    const { page, faults } = await lab.open();
+    const { page, faults } = await lab().open();
     await page.evaluate(
       `document.body.insertAdjacentHTML('beforeend', '<p style="color: red">no</p>')`,
     );

@@ -1,7 +1,7 @@
 /** Log, Lists, Rules and Health in a real browser; and all pages by keyboard, narrow and dark. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, test } from 'node:test';
-import { eventually, skipReason, styleOf, WindowLab } from './window-under-test.ts';
+import { test } from 'node:test';
+import { describeWindow, eventually, styleOf } from './window-under-test.ts';
 
 const rows = 'tbody tr';
 const paths = ['activity', 'log', 'lists', 'rules', 'health'] as const;
@@ -14,16 +14,9 @@ const settled = {
   health: rows,
 } as const;
 
-describe('pages', { skip: skipReason }, () => {
-  let lab: WindowLab;
-  before(async () => {
-    lab = await WindowLab.start();
-  });
-  afterEach(() => lab.closeWindows());
-  after(() => lab.close());
-
+describeWindow('pages', (lab) => {
   test('log: searches by text, client, outcome and time', async () => {
-    const { page, service } = await lab.open({ path: '#/log' });
+    const { page, service } = await lab().open({ path: '#/log' });
     await page.locator(rows).nth(99).waitFor();
     await page.getByLabel('Part of a name').fill('Telemetry');
     await page.getByLabel('Client address').fill('127.');
@@ -46,7 +39,7 @@ describe('pages', { skip: skipReason }, () => {
   });
 
   test('log: pages to older rows and back, one page at a time', async () => {
-    const { page, service } = await lab.open({ path: '#/log' });
+    const { page, service } = await lab().open({ path: '#/log' });
     await page.getByText('Page 1').first().waitFor();
     await page.locator(rows).nth(99).waitFor();
     for (const number of ['2', '3', '4']) {
@@ -65,7 +58,7 @@ describe('pages', { skip: skipReason }, () => {
   });
 
   test('log: tells when a search did not read everything', async () => {
-    const { page } = await lab.open({
+    const { page } = await lab().open({
       path: '#/log',
       prepare(service) {
         service.methods.isIncomplete = true;
@@ -75,7 +68,7 @@ describe('pages', { skip: skipReason }, () => {
   });
 
   test('lists: states, reasons and ignored lines are told', async () => {
-    const { page } = await lab.open({ path: '#/lists' });
+    const { page } = await lab().open({ path: '#/lists' });
     const failed = page.getByRole('listitem').filter({ hasText: 'Tracker domains' });
     assert.match(
       await failed.innerText(),
@@ -87,7 +80,7 @@ describe('pages', { skip: skipReason }, () => {
   });
 
   test('lists: switch, refresh, add, remove and undo', async () => {
-    const { page, service } = await lab.open({ path: '#/lists' });
+    const { page, service } = await lab().open({ path: '#/lists' });
     await page.getByRole('switch', { name: 'Use the list Family' }).click();
     await eventually(() => {
       assert.deepEqual(service.callsOf('lists.enable'), [{ name: 'Family', enabled: true }]);
@@ -108,7 +101,7 @@ describe('pages', { skip: skipReason }, () => {
   });
 
   test('lists: a refusal of the service stands beside the form', async () => {
-    const { page, faults } = await lab.open({ path: '#/lists' });
+    const { page, faults } = await lab().open({ path: '#/lists' });
     await page.getByLabel('Name', { exact: true }).fill('Family');
     await page.getByLabel('Address').fill('https://mine.example/list.txt');
     await page.getByRole('button', { name: 'Add list' }).click();
@@ -118,7 +111,7 @@ describe('pages', { skip: skipReason }, () => {
   });
 
   test('rules: adds a name as a rule, tells what is wrong with another, removes with undo', async () => {
-    const { page, service, faults } = await lab.open({ path: '#/rules' });
+    const { page, service, faults } = await lab().open({ path: '#/rules' });
     const field = page.getByLabel('Name or rule');
     await field.fill('Shop.Example.');
     await page.getByText('Allow', { exact: true }).click();
@@ -137,7 +130,7 @@ describe('pages', { skip: skipReason }, () => {
   });
 
   test('rules: checks a name', async () => {
-    const { page } = await lab.open({ path: '#/rules' });
+    const { page } = await lab().open({ path: '#/rules' });
     await page.getByLabel('Name to check').fill('stats.g.doubleclick.net');
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page
@@ -149,7 +142,7 @@ describe('pages', { skip: skipReason }, () => {
   });
 
   test('rules: ten thousand of them leave the page small', async () => {
-    const { page } = await lab.open({
+    const { page } = await lab().open({
       path: '#/rules',
       prepare({ methods }) {
         methods.rules = Array.from({ length: 10_000 }, (_, n) => `||host-${String(n)}.example^`);
@@ -162,7 +155,7 @@ describe('pages', { skip: skipReason }, () => {
   });
 
   test('health: reasons, queues, addresses and the line to try', async () => {
-    const { page } = await lab.open({
+    const { page } = await lab().open({
       path: '#/health',
       prepare({ methods: { status } }) {
         status.health = 'degraded';
@@ -179,7 +172,7 @@ describe('pages', { skip: skipReason }, () => {
   });
 
   test('keyboard alone reaches pages, the switch, choices and row buttons', async () => {
-    const { page, service } = await lab.open();
+    const { page, service } = await lab().open();
     await page.locator(rows).first().waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
@@ -212,7 +205,7 @@ describe('pages', { skip: skipReason }, () => {
 
   for (const scheme of ['light', 'dark'] as const) {
     test(`no page is wider than a window of 420 pixels; ${scheme} colours`, async () => {
-      const { page, service } = await lab.open({ width: 420, height: 800, scheme });
+      const { page, service } = await lab().open({ width: 420, height: 800, scheme });
       for (const path of paths) {
         await page.goto(`${service.url}#/${path}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
@@ -226,7 +219,7 @@ describe('pages', { skip: skipReason }, () => {
   }
 
   test('text stands out enough from its ground in both schemes (WCAG 2.2 §1.4.3)', async () => {
-    const { page, service } = await lab.open();
+    const { page, service } = await lab().open();
     for (const scheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: scheme });
       for (const path of paths) {

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, afterEach, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { build } from 'vite';
@@ -15,11 +16,6 @@ import { FakeService } from './fake-service.ts';
 const chromiumPath = '/usr/bin/chromium';
 const stepMs = 50;
 const patienceMs = 10_000;
-
-/** Why tests of the window cannot run here; false when they can. */
-export const skipReason = existsSync(chromiumPath)
-  ? false
-  : 'needs Chromium: apt-get install chromium';
 
 const chromiumFlags = [
   '--headless',
@@ -114,6 +110,26 @@ export class WindowLab {
     await this.#browser.close();
     await rm(this.#directory, { recursive: true, force: true });
   }
+}
+
+/** A group of tests with a lab; reported as skipped, with what to install, where it cannot run. */
+export function describeWindow(name: string, body: (lab: () => WindowLab) => void): void {
+  if (!existsSync(chromiumPath)) {
+    test(name, { skip: 'needs Chromium: apt-get install chromium' });
+    return;
+  }
+  describe(name, () => {
+    let lab: WindowLab | null = null;
+    before(async () => {
+      lab = await WindowLab.start();
+    });
+    afterEach(() => lab?.closeWindows());
+    after(() => lab?.close());
+    body(() => {
+      assert.ok(lab);
+      return lab;
+    });
+  });
 }
 
 /** Waits until a check passes; fails with what it last said. */

@@ -208,3 +208,28 @@ test('killed at random moments while rules are edited: every start finds whole s
   }
   assert.ok(known.length > 4);
 });
+
+test('with a fallback allowed, port 53 that cannot be had becomes 5353, and that is said', async (t) => {
+  const home = await makeHome(t);
+  const holder = createSocket('udp4').on('error', () => undefined); // without the right: forbidden
+  holder.bind(53, '127.153.53.53');
+  t.after(() => holder.close());
+  const one = home.run('--listen', '127.153.53.53:53', '--port-fallback');
+  const { dns } = await one.ready();
+  assert.match(dns, /^127\.153\.53\.53:(5353|15353)$/);
+  assert.match(one.err, /cannot listen on 127\.153\.53\.53:53 .*; trying port 5353/);
+  assert.match(one.err, /try: dig @127\.153\.53\.53 -p 1?5353 doubleclick\.net/);
+  const strict = home.run('--listen', '127.153.53.53:53', '--data-dir', join(home.folder, 'other'));
+  assert.equal(await strict.exited, 3);
+});
+
+test('the second signal ends it at once', async (t) => {
+  const home = await makeHome(t);
+  const one = home.run();
+  await one.ready();
+  process.kill(one.child.pid ?? 0, 'SIGSTOP'); // both signals are waiting when it goes on
+  one.kill('SIGTERM');
+  one.kill('SIGINT');
+  process.kill(one.child.pid ?? 0, 'SIGCONT');
+  assert.equal(await one.exited, 1);
+});
