@@ -11,7 +11,7 @@ mount -t tmpfs tmpfs /run
 mount -t sysfs -o ro sysfs /sys
 mount --bind "$box/boot_id" /proc/sys/kernel/random/boot_id
 mkdir -p /run/dbus /run/netns /run/systemd/resolve /run/NetworkManager /run/resolvconf
-chmod 755 /run/systemd/resolve
+chown 992:992 /run/systemd/resolve
 ip link set lo up
 echo ready
 # Not exec: this shell stays and takes in the orphans.

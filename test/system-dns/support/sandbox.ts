@@ -4,9 +4,9 @@
  *
  * Nothing outside is touched; closing ends every process inside at once, as a power cut would.
  */
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -82,9 +82,8 @@ export class Sandbox {
 
 function prepareFolder(folder: string, binaries: OwnerBinaries | null): void {
   const etc = join(folder, 'etc');
-  const copy = { recursive: true, verbatimSymlinks: true, preserveTimestamps: true } as const;
-  cpSync('/etc', etc, copy);
-  if (binaries && existsSync(binaries.etc)) cpSync(binaries.etc, etc, copy);
+  execFileSync('cp', ['-a', '/etc', etc]);
+  if (binaries) execFileSync('cp', ['-a', `${binaries.etc}/.`, etc]);
   const user = 'systemd-resolve:x:992:992::/run/systemd:/usr/sbin/nologin\n';
   writeFileSync(join(etc, 'passwd'), user, { flag: 'a' });
   writeFileSync(join(etc, 'group'), 'systemd-resolve:x:992:\n', { flag: 'a' });
