@@ -65,6 +65,8 @@ export interface ResolverOwner {
    * @param before  as in the journal; owners that keep a copy of what was there find it by this
    */
   write(before: OwnerItem, properties: Properties): Promise<void>;
+  /** Gives an item back that asks a loopback server, without knowing what was before. */
+  release(now: OwnerItem): Promise<void>;
   /** Called once after the last write of a restore, e.g. to flush the owner's cache. */
   settle(): Promise<void>;
 }

@@ -66,7 +66,8 @@ export class ResolvedOwner implements ResolverOwner {
     return {
       dns: servers.map(({ address, port }) => serverText(address, port, '')),
       domains: [EVERYTHING, ...kept],
-      dnsOverTls: 'no',
+      // We speak plain DNS on loopback; a link that insists on TLS would not ask us at all.
+      ...(before.properties['dnsOverTls'] !== 'no' && { dnsOverTls: 'no' }),
     };
   }
 
@@ -77,12 +78,14 @@ export class ResolvedOwner implements ResolverOwner {
     const { dns, domains, dnsOverTls } = properties;
     if (dns !== undefined) commands.push(this.#set('dns', link.name, dns as string[]));
     if (domains !== undefined) commands.push(this.#set('domain', link.name, domains as string[]));
-    if (typeof dnsOverTls === 'string' && dnsOverTls !== before.properties['dnsOverTls']) {
-      commands.push(this.#set('dnsovertls', link.name, [dnsOverTls]));
-    } else if (typeof dnsOverTls === 'string' && dnsOverTls !== 'no') {
+    if (typeof dnsOverTls === 'string') {
       commands.push(this.#set('dnsovertls', link.name, [dnsOverTls]));
     }
     await Promise.all(commands);
+  }
+
+  async release(now: OwnerItem): Promise<void> {
+    await this.#run('resolvectl', ['revert', linkOf(now).name]);
   }
 
   async settle(): Promise<void> {
