@@ -65,6 +65,11 @@ export interface ResolverOwner {
    * @param before  as in the journal; owners that keep a copy of what was there find it by this
    */
   write(before: OwnerItem, properties: Properties): Promise<void>;
+  /**
+   * What to write into an item that somebody changed since but that still asks only us, when there
+   * is something better than all that was before.
+   */
+  mend?(before: OwnerItem, now: OwnerItem, servers: readonly DnsServer[]): Properties;
   /** Gives an item back that asks a loopback server, without knowing what was before. */
   release(now: OwnerItem): Promise<void>;
   /** Called once after the last write of a restore, e.g. to flush the owner's cache. */
@@ -96,6 +101,17 @@ export function planUndo(before: Properties, ours: Properties, now: Properties):
     else leftAlone.push(name);
   }
   return { write, leftAlone };
+}
+
+/** True when an item asks servers, and all of them are ours. */
+export function asksOnlyUs(item: OwnerItem, servers: readonly DnsServer[]): boolean {
+  const ours = new Set(
+    servers.flatMap(({ address, port }) => {
+      const host = address.includes(':') ? `[${address}]` : address;
+      return port === 53 ? [address] : [`${host}:${String(port)}`];
+    }),
+  );
+  return item.servers.length > 0 && item.servers.every((one) => ours.has(one));
 }
 
 /** True when every property of `wanted` stands so in `now`. */

@@ -10,7 +10,7 @@ import * as fs from 'node:fs';
 import type { RunCommand } from './command.ts';
 import { syncFolder, writeDurably } from './durable-file.ts';
 import type { Detection, DnsServer, OwnerItem, Properties, ResolverOwner } from './owner.ts';
-import { nameservers, ourText, withServersBack } from './resolv-conf.ts';
+import { HEADER, nameservers, ourText, withServersBack } from './resolv-conf.ts';
 
 const KEEP_SUFFIX = '.sluice-before';
 const NEW_SUFFIX = '.sluice-new';
@@ -96,11 +96,18 @@ export class ResolvFileOwner implements ResolverOwner {
     return { entry: JSON.stringify(ours), immutable: false };
   }
 
-  async write(before: OwnerItem, properties: Properties): Promise<void> {
+  async write(_before: OwnerItem, properties: Properties): Promise<void> {
     const { entry, immutable } = properties;
     if (immutable === false) await this.#setImmutable(false);
-    if (typeof entry === 'string') await this.#writeEntry(before, entry);
+    if (typeof entry === 'string') await this.#writeEntry(entry);
     if (immutable === true) await this.#setImmutable(true);
+  }
+
+  mend(before: OwnerItem, now: OwnerItem, servers: readonly DnsServer[]): Properties {
+    const entry = entryOf(now);
+    const ours = servers.map(({ address }) => address);
+    const text = withServersBack(textOf(entry), textOf(entryOf(before)), ours);
+    return { entry: JSON.stringify({ ...entry, content: Buffer.from(text).toString('base64') }) };
   }
 
   async release(): Promise<void> {
@@ -116,13 +123,13 @@ export class ResolvFileOwner implements ResolverOwner {
     return Promise.resolve();
   }
 
-  async #writeEntry(before: OwnerItem, wanted: string): Promise<void> {
-    const isOurs = wanted !== before.properties['entry'];
+  async #writeEntry(wanted: string): Promise<void> {
     const entry = JSON.parse(wanted) as Entry;
+    const isOurs = textOf(entry).startsWith(HEADER);
     try {
       if (entry.kind === 'mount') this.#writeInPlace(entry);
       else if (isOurs) this.#putOurs(entry);
-      else this.#putBack(before, entry);
+      else this.#putBack(entry);
       syncFolder(this.#path);
     } catch (error) {
       if (isOurs || (error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
@@ -142,11 +149,11 @@ export class ResolvFileOwner implements ResolverOwner {
   }
 
   /** By renaming what was kept, when that is still what the journal says; else from the journal. */
-  #putBack(before: OwnerItem, entry: Entry): void {
+  #putBack(entry: Entry): void {
     const kept = this.#path + KEEP_SUFFIX;
     if (entry.kind === 'none') fs.rmSync(this.#path, { force: true });
     else if (sameEntry(this.#read(kept), entry)) fs.renameSync(kept, this.#path);
-    else this.#make(entryOf(before));
+    else this.#make(entry);
   }
 
   #make(entry: Entry): void {
@@ -215,18 +222,6 @@ export class ResolvFileOwner implements ResolverOwner {
     if ((await this.#isImmutable(entry)) === on) return;
     await this.#run('chattr', [on ? '+i' : '-i', this.#path]);
   }
-}
-
-/** The file after somebody edited it while we were on, with the old servers in place of ours. */
-export function editedBack(
-  before: OwnerItem,
-  now: OwnerItem,
-  servers: readonly DnsServer[],
-): Properties {
-  const entry = entryOf(now);
-  const ours = servers.map(({ address }) => address);
-  const text = withServersBack(textOf(entry), textOf(entryOf(before)), ours);
-  return { entry: JSON.stringify({ ...entry, content: Buffer.from(text).toString('base64') }) };
 }
 
 function entryOf(item: OwnerItem): Entry {
