@@ -70,7 +70,6 @@ test('killed while a list is refreshed, every start finds a whole list', async (
     sluice = await startSluice(folder, config);
     const found = await whole(sluice.dnsPort);
     assert.equal(found.length, 1, `after ${String(delayMs)} ms: versions ${found.join()} block`);
-    assert.ok((found[0] ?? 0) >= version - 1 || round > 0);
     assert.equal(await blocked(sluice.dnsPort, 'mine.example'), true);
     isUp = true;
   }

@@ -54,11 +54,11 @@ test('lists are swapped whole under load', { timeout: 120_000 }, async (t) => {
     const next = version + 1;
     assert.equal(await isBlocked(`b${String(old)}.example`), true);
     version = next;
-    let isNew = false;
-    const refreshed = sluice.call('lists.refresh', {}).then(() => (isNew = true));
+    const seen = { refreshed: false };
+    const refreshed = sluice.call('lists.refresh', {}).then(() => (seen.refreshed = true));
     let sawNew = false;
     const until = performance.now() + SWAP_MS;
-    while (!(isNew && sawNew) && performance.now() < until) {
+    while (!(seen.refreshed && sawNew) && performance.now() < until) {
       const [first, second] = [
         await isBlocked(`b${String(next)}.example`),
         await isBlocked(`b${String(old)}.example`),

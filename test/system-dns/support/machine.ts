@@ -118,7 +118,7 @@ export class Machine {
     fs.mkdirSync('/run/systemd/resolve', { recursive: true });
     sh('chown 992:992 /run/systemd/resolve');
     this.#daemon('/usr/lib/systemd/systemd-resolved', []);
-    await until('resolved', () => works('busctl status org.freedesktop.resolve1'), 10_000);
+    await until('resolved', () => works(RESOLVED_RUNS), 10_000);
     sh(`resolvectl dns wlan0 10.1.0.1; resolvectl domain wlan0 lan.example
       resolvectl dns eth0 10.1.0.1 10.2.0.1; resolvectl domain eth0 wired.example ~office.example`);
   }
@@ -210,6 +210,9 @@ const STATIC_ADDRESSES = `
 ip addr add 10.1.0.2/24 dev wlan0; ip link set wlan0 up
 ip addr add 10.2.0.2/24 dev eth0; ip link set eth0 up
 ip route add default via 10.1.0.1`;
+
+const RESOLVED_RUNS = `busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus \\
+  NameHasOwner s org.freedesktop.resolve1 | grep -q true`;
 
 const DNSMASQ = [
   ...['--keep-in-foreground', '--conf-file=/dev/null', '--no-resolv', '--no-hosts', '--user=root'],
