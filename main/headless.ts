@@ -10,10 +10,8 @@ import { parseArgs } from 'node:util';
 import type { Program } from './compose.ts';
 import { AppError, ERROR_CODES, type ErrorCode } from './contract/errors.ts';
 import { defaultDataDirectory } from './interfaces/data-directory.ts';
-import { giveBackMemory, limitArenas } from './net/process-memory.ts';
+import { boundMemory, MemoryKeeper } from './service/memory-keeper.ts';
 
-/** Time after which the memory that starting or compiling lists took is given back. */
-const TIDY_AFTER_MS = 2_000;
 /** Time after which a stop that hangs is given up. */
 const STOP_MS = 20_000;
 
@@ -39,9 +37,16 @@ async function run(argv: readonly string[]): Promise<void> {
   let program: Program | undefined;
   try {
     const options = readRunOptions(argv);
-    limitArenas();
+    boundMemory();
+    const memory = new MemoryKeeper();
     const { compose } = await import('./compose.ts');
-    const made = await compose({ ...options, onProgress: say, onTable: tidyLater });
+    const made = await compose({
+      ...options,
+      onProgress: say,
+      onTable: () => {
+        memory.settle();
+      },
+    });
     program = made;
     const http = await openHttp(made, options);
     if (!signals.started(made)) return;
@@ -49,7 +54,7 @@ async function run(argv: readonly string[]): Promise<void> {
       void onHangup(made, signals);
     });
     announce(made, http);
-    tidyLater();
+    memory.start();
   } catch (error) {
     await program?.close().catch(() => undefined); // the first error is the one to tell
     fail(error);
@@ -112,20 +117,6 @@ function announce(program: Program, http: string): void {
   const port = first[2] === '53' ? '' : ` -p ${first[2] ?? ''}`;
   say(`try: dig @${address === '::' ? '::1' : address}${port} doubleclick.net`);
   say(`window: http://${http}/`);
-}
-
-let tidyTimer: NodeJS.Timeout | undefined;
-
-/** After the start, and after each compilation of lists. */
-function tidyLater(): void {
-  clearTimeout(tidyTimer);
-  tidyTimer = setTimeout(() => void tidy(), TIDY_AFTER_MS).unref();
-}
-
-async function tidy(): Promise<void> {
-  const { collectStartGarbage } = await import('./service/start-garbage.ts');
-  collectStartGarbage();
-  giveBackMemory();
 }
 
 /** SIGTERM and SIGINT stop the program cleanly; the second one ends it at once. */
