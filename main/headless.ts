@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import type { Program } from './compose.ts';
 import { AppError, ERROR_CODES, type ErrorCode } from './contract/errors.ts';
 import { defaultDataDirectory } from './interfaces/data-directory.ts';
+import { keepCompiledCode } from './service/code-cache.ts';
 import { boundMemory, MemoryKeeper } from './service/memory-keeper.ts';
 
 /** Time after which a stop that hangs is given up. */
@@ -37,6 +38,7 @@ async function run(argv: readonly string[]): Promise<void> {
   let program: Program | undefined;
   try {
     const options = readRunOptions(argv);
+    keepCompiledCode(options.dataDirectory);
     boundMemory();
     const memory = new MemoryKeeper();
     const { compose } = await import('./compose.ts');
