@@ -17,7 +17,10 @@ const CHROMIUM_POLICIES = [
   ['Chromium', 'etc/chromium/policies/managed'],
   ['Edge', 'etc/opt/edge/policies/managed'],
 ] as const;
-const FIREFOX_POLICIES = ['etc/firefox/policies/policies.json', 'usr/lib/firefox/distribution/policies.json'];
+const FIREFOX_POLICIES = [
+  'etc/firefox/policies/policies.json',
+  'usr/lib/firefox/distribution/policies.json',
+];
 
 /** @param root  of the file system, for tests */
 export function findBypasses(root = '/'): Bypass[] {
