@@ -34,6 +34,10 @@ export class Recover {
    */
   async run(journal: Journal): Promise<Journal> {
     const { owner, file } = this.#options;
+    const found = file.read();
+    if (found.kind !== 'whole' || found.journal.id !== journal.id) {
+      throw new Error('the resolver was given back meanwhile');
+    }
     const lost = (await owner.capture()).filter((item) => this.#isLost(journal, item));
     if (lost.length === 0) return journal;
     const items = new Map(journal.items.map((item) => [item.key, item]));

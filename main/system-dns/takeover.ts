@@ -142,6 +142,9 @@ export class Takeover {
     await readBack(found.owner, items, servers);
     await this.#step('probe');
     await this.#prove(found, items, servers);
+    if (options.journal.read().kind !== 'whole') {
+      throw new AppError('TAKEOVER_FAILED', 'the journal went while the resolver was taken over');
+    }
     await this.#settleState(this.#held);
   }
 
@@ -211,21 +214,28 @@ export class Takeover {
     }
   }
 
-  /** The guardian found us dead, and we are not: the owner of this object decides what is next. */
-  #wasRestored(id: string, report: GuardianReport): Promise<void> {
-    if (this.#held?.journal.id !== id) return Promise.resolve();
-    this.#held = null;
+  /**
+   * The guardian gave back, and we live: we stood still. What was written since we woke is undone
+   * from memory; whether to take over again is for the owner of this object to say.
+   */
+  async #wasRestored(id: string, report: GuardianReport): Promise<void> {
+    if (this.#held?.journal.id !== id) return;
+    await this.#giveBack('');
+    if (this.#held !== null) return;
     const why =
       report.verdict === 'engine-silent' ? 'the engine did not answer' : 'the app did not answer';
     this.#set({ ...OFF, phase: 'degraded', reason: `the guardian gave the resolver back: ${why}` });
-    return Promise.resolve();
   }
 
   async #giveBack(reason: string): Promise<RestoreReport> {
     const { journal, owners, onStep } = this.#options;
     this.#set({ ...this.#state, phase: 'restoring', reason, step: '' });
-    const report = await restore({ journal, owners, ...(onStep && { onStep }) });
-    const guardian = this.#held?.guardian;
+    const { guardian, journal: known } = this.#held ?? {};
+    const report = await restore({
+      ...{ journal, owners },
+      ...(known && { known }),
+      ...(onStep && { onStep }),
+    });
     if (report.outcome === 'partly') {
       // The guardian stays: it goes on trying when we end.
       this.#set({ ...this.#state, phase: 'degraded', reason: report.detail });
