@@ -4,7 +4,13 @@
  */
 import { COUNTER, COUNTER_BLOCK_SLOTS } from '../../main/contract/counters.ts';
 import type { CounterName } from '../../main/contract/counters.ts';
-import type { Client, Counters, Exchange, ReplyTo } from '../../main/engine/ports.ts';
+import type {
+  Client,
+  Counters,
+  Exchange,
+  ExchangeResult,
+  ReplyTo,
+} from '../../main/engine/ports.ts';
 import type { PacketHandler } from '../../main/net/packet-handler.ts';
 import { parseServer } from '../../main/net/server-address.ts';
 import { systemClock } from '../../main/net/clock.ts';
@@ -82,7 +88,7 @@ export class EchoEngine implements PacketHandler {
 /** What an exchange ended with, copied. */
 export interface Outcome {
   readonly reply: Buffer | null;
-  readonly failure: 'timeout' | 'refused' | 'full' | null;
+  readonly failure: ExchangeResult['failure'];
   readonly upstream: number;
   readonly tookMs: number;
 }
