@@ -12,10 +12,11 @@ import type {
   ReplyTo,
 } from '../../main/engine/ports.ts';
 import type { PacketHandler } from '../../main/net/packet-handler.ts';
-import { parseServer } from '../../main/net/server-address.ts';
 import { systemClock } from '../../main/net/clock.ts';
 import { CryptoRandom } from '../../main/net/random.ts';
+import { parseUpstream } from '../../main/net/upstream-address.ts';
 import { UpstreamPool } from '../../main/net/upstream-pool.ts';
+import type { UpstreamPoolOptions } from '../../main/net/upstream-pool.ts';
 import { question } from './dns-client.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
 
@@ -112,18 +113,20 @@ export function ask(exchange: Exchange, name: string, ednsBytes = 1_232): Promis
   });
 }
 
-/** A pool over servers, closed when the test ends. */
+/** A pool over servers, closed when the test ends. @param options  in place of the usual ones */
 export function openPool(
   t: { after(action: () => void): void },
   servers: readonly (FakeUpstream | string)[],
+  options: Partial<UpstreamPoolOptions> = {},
 ): { pool: UpstreamPool; counters: TestCounters } {
   const counters = new TestCounters();
   const texts = servers.map((server) => (typeof server === 'string' ? server : server.endpoint));
   const pool = new UpstreamPool({
-    servers: texts.map(parseServer),
+    servers: texts.map(parseUpstream),
     clock: systemClock,
     random: new CryptoRandom(),
     counters,
+    ...options,
   });
   t.after(() => {
     pool.close();
