@@ -7,7 +7,7 @@
  * throws its copy away and nothing else happens.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -39,6 +39,7 @@ export async function cachedFolder(
   const unlock = await lock(`${path}.lock`, () => existsSync(path));
   try {
     if (existsSync(path)) return path;
+    await removeUnfinished(cache, name);
     const unfinished = await mkdtemp(`${path}.unfinished-`);
     try {
       await make(unfinished);
@@ -49,6 +50,15 @@ export async function cachedFolder(
     return path;
   } finally {
     await unlock();
+  }
+}
+
+/** Removes what a killed preparation left. Under the lock, so nobody works in it. */
+async function removeUnfinished(cache: string, name: string): Promise<void> {
+  for (const entry of await readdir(cache)) {
+    if (entry.startsWith(`${name}.unfinished-`)) {
+      await rm(join(cache, entry), { recursive: true, force: true });
+    }
   }
 }
 

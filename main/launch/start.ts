@@ -80,7 +80,11 @@ function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<E
   const startedMs = performance.now();
   let forwardedMs = -Infinity;
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: 'inherit', env, detached: true });
+    const child = spawn(command, args, {
+      stdio: 'inherit',
+      env,
+      detached: process.platform !== 'win32',
+    });
     const forward = (signal: NodeJS.Signals): void => {
       const nowMs = performance.now();
       if (nowMs - forwardedMs < REPEAT_MS) return;

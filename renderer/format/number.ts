@@ -18,8 +18,9 @@ export function formatShare(part: number, total: number): string {
   return percent.format(total === 0 ? 0 : part / total);
 }
 
-/** A duration given in microseconds: 85 µs, 1.2 ms, 340 ms, 1.9 s. */
+/** A duration given in microseconds: < 1 µs, 85 µs, 1.2 ms, 340 ms, 1.9 s. */
 export function formatDuration(us: number): string {
+  if (us < 1) return '< 1 µs';
   if (us < 1_000) return `${whole.format(us)} µs`;
   const ms = us / 1_000;
   if (ms < 10) return `${oneDigit.format(ms)} ms`;

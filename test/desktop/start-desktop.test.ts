@@ -40,7 +40,9 @@ test('npm start opens the desktop app where there is a display', { skip }, async
   ]);
   const port = Number(/^ready dns=127\.0\.0\.1:(\d+) http=/.exec(ready[0])?.[1]);
   assert.deepEqual(await ask(port, BLOCKED), ['0.0.0.0']);
-  child.kill('SIGTERM');
+  // As from a terminal: Ctrl-C comes directly and once more through npm.
+  child.kill('SIGINT');
+  child.kill('SIGINT');
   assert.equal((await ended)[0], 0, said);
   assert.match(said, /starting the desktop app \(Electron \d+/);
   assert.match(said, new RegExp(`try: dig @127\\.0\\.0\\.1 -p ${String(port)} `));

@@ -264,6 +264,16 @@ describe('failures', () => {
       22,
     ],
     [
+      'OPT among the answers',
+      (h) => {
+        const opt = { name: [0], type: 'OPT', ttl: 0, data: [] };
+        h.exchange.answer(reply({ answers: [opt] }), 1);
+      },
+      'upstream-refused',
+      2,
+      22,
+    ],
+    [
       'a reply to something else',
       (h) => {
         h.exchange.answer(() => replyTo(question('y.example', 'A'), { answers: [a(5)] }), 1);

@@ -15,7 +15,7 @@ import {
   TICKS_PER_SECOND,
 } from '../../main/engine/cache.ts';
 import { Query } from '../../main/engine/query.ts';
-import { question, replyTo } from '../support/dns-wire.ts';
+import { question, replyTo, type QuestionOptions } from '../support/dns-wire.ts';
 
 const limits = { ttlMinSeconds: 0, ttlMaxSeconds: 86_400 };
 
@@ -194,6 +194,40 @@ test('questions whose hashes are equal are told apart', () => {
   for (let index = 0; index < 90; index++) box.put(name(index), index);
   assert.ok(box.entries <= 16, 'a lookup stays short');
   assert.equal(box.get(name(89)), 89);
+});
+
+test('so are types, classes, DO and CD', () => {
+  const slots = new Float64Array(COUNTER_BLOCK_SLOTS);
+  const cache = new AnswerCache(1 << 16, 1, slots);
+  cache.configure(100, 0);
+  const query = new Query();
+  const reader = new ReplyReader();
+  const variants: [string, QuestionOptions][] = [
+    ['A', {}],
+    ['AAAA', {}],
+    ['A', { qclass: 9 }],
+    ['A', { cd: true }],
+    ['A', { edns: { dnssecOk: true } }],
+    ['A', { cd: true, edns: { dnssecOk: true } }],
+  ];
+  const read = ([type, options]: [string, QuestionOptions]): Uint8Array => {
+    const packet = question('x.example', type, options);
+    query.read(packet, 0, packet.length);
+    return packet;
+  };
+  for (const [index, variant] of variants.entries()) {
+    const data = new Array<number>(index + 1).fill(0);
+    const reply = replyTo(read(variant), { answers: [{ type: variant[0], ttl: 60, data }] });
+    assert.ok(reader.read(reply, query, limits));
+    cache.store(query, 42, 0, reader.answer);
+  }
+  const answer = new Answer();
+  for (const [index, variant] of variants.entries()) {
+    read(variant);
+    assert.equal(cache.lookup(query, 42, 0, answer), CACHE_FRESH);
+    assert.equal(answer.bodyLength, 12 + index + 1);
+  }
+  assert.equal(slots[COUNTER.cacheEntries], variants.length);
 });
 
 test('the cache agrees with a plain map on whatever it still has', () => {

@@ -164,6 +164,7 @@ describe('bounds', () => {
     }
     assert.equal(held, LIMITS.waitersMax);
     assert.equal(header(harness.ask('n0.example', 'A')).rcode, 2);
+    assert.equal(header(harness.ask('new.example', 'A')).rcode, 2);
   });
 
   test('when too much is in flight, a stale answer is better than none', () => {

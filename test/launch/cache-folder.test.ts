@@ -1,7 +1,7 @@
 /** The cache folder: whole entries only, and nobody does the same work twice at once. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
@@ -79,7 +79,8 @@ test('of two at once, one works and the other waits for it', async () => {
   assert.equal(made, 1);
 });
 
-test('the lock of a process that has died is taken over', async () => {
+test('what a killed preparation left is taken over and cleared away', async () => {
+  await mkdir(join(cache, 'thing-1.unfinished-abc123'));
   await writeFile(join(cache, 'thing-1.lock'), String(deadPid()));
   await cachedFolder('thing-1', () => Promise.resolve(), cache);
   assert.deepEqual(await readdir(cache), ['thing-1']);

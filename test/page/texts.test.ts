@@ -23,7 +23,7 @@ import { fakeQuery } from './fake-data.ts';
 
 test('durations, shares and sizes are short and have a unit', () => {
   assert.deepEqual([0, 85, 999, 1_240, 9_960, 14_300, 1_900_000].map(formatDuration), [
-    '0 µs',
+    '< 1 µs',
     '85 µs',
     '999 µs',
     '1.2 ms',

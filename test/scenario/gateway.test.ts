@@ -12,7 +12,10 @@ import { makeFolder, startSluice } from '../support/running-program.ts';
 import { missingTools } from '../support/tools.ts';
 import { startUnbound } from '../support/unbound.ts';
 
-const LONG_TEXT = Array.from({ length: 12 }, (_, index) => `"${String.fromCharCode(97 + index).repeat(180)}"`);
+const LONG_TEXT = Array.from(
+  { length: 12 },
+  (_, index) => `"${String.fromCharCode(97 + index).repeat(180)}"`,
+);
 const RECORDS = [
   'www.site.example. 300 IN A 192.0.2.10',
   'www.site.example. 300 IN AAAA 2001:db8::10',

@@ -1,0 +1,144 @@
+/**
+ * The app's side of the guardian process: starts it, knows when it is armed, when it died, and when
+ * it gave the resolver back. Used by takeover.ts in the main thread.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../contract/errors.ts';
+import type { GuardianOrders, GuardianReport } from './guardian-orders.ts';
+
+/** A guardian that is not armed by then is none: the takeover is called off. */
+const ARMED_MS = 5_000;
+/** Smaller young generation, no helper threads: it has nothing to compute. */
+const NODE_FLAGS = ['--max-semi-space-size=1', '--v8-pool-size=0', '--max-old-space-size=64'];
+
+export interface GuardianEvents {
+  /** It ended without having been asked to, and without having restored. */
+  onDied(reason: string): void;
+  onRestored(report: GuardianReport): void;
+}
+
+/** A guardian that is armed. */
+export interface GuardianHandle {
+  readonly pid: number;
+  /** Ends it without a restore. Resolves when it has ended. Idempotent. */
+  dismiss(): Promise<void>;
+}
+
+/** Starts a guardian; resolves when it is armed. @throws AppError TAKEOVER_FAILED */
+export type StartGuardian = (
+  orders: GuardianOrders,
+  events: GuardianEvents,
+) => Promise<GuardianHandle>;
+
+export const startGuardian: StartGuardian = async (orders, events) => {
+  const child = spawn(process.execPath, [...NODE_FLAGS, entryFile()], {
+    detached: true, // its own session: a closed terminal or Ctrl-C does not reach it
+    cwd: '/',
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: guardianEnvironment(),
+  });
+  const guardian = new GuardianChild(child, events);
+  child.stdin.on('error', () => undefined); // its exit says more
+  child.stdin.write(`${JSON.stringify(orders)}\n`);
+  await guardian.armed();
+  child.unref();
+  return guardian;
+};
+
+class GuardianChild implements GuardianHandle {
+  readonly #child: ChildProcess;
+  readonly #events: GuardianEvents;
+  readonly #ended: Promise<void>;
+  readonly #armed: Promise<void>;
+  #isDismissed = false;
+  #hasRestored = false;
+  #isArmed = false;
+
+  constructor(child: ChildProcess, events: GuardianEvents) {
+    this.#child = child;
+    this.#events = events;
+    let arm: () => void = () => undefined;
+    let refuse: (error: Error) => void = () => undefined;
+    this.#armed = new Promise((resolve, reject) => {
+      arm = resolve;
+      refuse = reject;
+    });
+    this.#armed.catch(() => undefined); // told through armed()
+    let text = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString('utf8');
+      const lines = text.split('\n');
+      text = lines.pop() ?? '';
+      for (const line of lines) this.#line(line, arm);
+    });
+    this.#ended = new Promise((resolve) => {
+      const end = (reason: string): void => {
+        resolve();
+        refuse(new AppError('TAKEOVER_FAILED', `the guardian did not start: ${reason}`));
+        if (this.#isArmed && !this.#isDismissed && !this.#hasRestored) events.onDied(reason);
+      };
+      child.once('error', (error) => {
+        end(error.message);
+      });
+      child.once('close', (code, signal) => {
+        end(signal ?? `exit code ${String(code)}`);
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  async armed(): Promise<void> {
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), ARMED_MS);
+    try {
+      await this.#armed;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async dismiss(): Promise<void> {
+    if (!this.#isDismissed) {
+      this.#isDismissed = true;
+      this.#child.stdin?.write('bye\n');
+      this.#child.stdin?.end();
+    }
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), ARMED_MS);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+
+  #line(line: string, arm: () => void): void {
+    if (line === 'armed') {
+      this.#isArmed = true;
+      arm();
+    } else if (line.startsWith('restored ')) {
+      this.#hasRestored = true;
+      this.#events.onRestored(JSON.parse(line.slice('restored '.length)) as GuardianReport);
+    }
+  }
+}
+
+/** Sources: guardian-process.ts beside this file. A build: system-dns/guardian-process.cjs. */
+function entryFile(): string {
+  const here = import.meta.url;
+  const root = here.slice(0, here.lastIndexOf('/main/') + '/main/'.length);
+  const name = here.endsWith('.ts') ? 'guardian-process.ts' : 'guardian-process.cjs';
+  return fileURLToPath(new URL(`system-dns/${name}`, root));
+}
+
+/** Electron's program runs as plain Node with this variable; two arenas fewer cost nothing. */
+function guardianEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, DBUS_SYSTEM_BUS_ADDRESS, SystemRoot } = process.env;
+  return {
+    ELECTRON_RUN_AS_NODE: '1',
+    MALLOC_ARENA_MAX: '1',
+    UV_THREADPOOL_SIZE: '2',
+    ...(PATH !== undefined && { PATH }),
+    ...(DBUS_SYSTEM_BUS_ADDRESS !== undefined && { DBUS_SYSTEM_BUS_ADDRESS }),
+    ...(SystemRoot !== undefined && { SystemRoot }),
+  };
+}

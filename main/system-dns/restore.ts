@@ -1,0 +1,153 @@
+/**
+ * Gives the resolver back as the journal says. Run by the switch, by the guardian, at the next
+ * start, at boot, and by hand; running it twice, or in two processes at once, does no harm.
+ */
+import { asksOnlyUs, planUndo, type OwnerItem, type ResolverOwner } from './owner.ts';
+import type { Journal, JournalFile } from './journal.ts';
+
+export interface RestoredItem {
+  readonly label: string;
+  /**
+   * restored: stands as before. unchanged: stood as before. gone: the link has gone. yours: changed
+   * by somebody since, left alone. mended: changed since, but it asked only us, so the servers from
+   * before were put back. failed: see `reason`.
+   */
+  readonly outcome: 'restored' | 'unchanged' | 'gone' | 'yours' | 'mended' | 'failed';
+  readonly reason: string;
+}
+
+export interface RestoreReport {
+  /** nothing: there was no takeover. partly: at least one item failed; the journal is kept. */
+  readonly outcome: 'nothing' | 'restored' | 'partly';
+  /** One plain sentence. */
+  readonly detail: string;
+  readonly items: readonly RestoredItem[];
+}
+
+export interface RestoreOptions {
+  readonly journal: JournalFile;
+  readonly owners: readonly ResolverOwner[];
+  /** What the caller knows of a takeover whose journal may be gone from the disk. */
+  readonly known?: Journal;
+  /** Called before each write, with its name. */
+  readonly onStep?: (step: string) => void | Promise<void>;
+}
+
+/** Never throws: what failed is in the report. */
+export async function restore(options: RestoreOptions): Promise<RestoreReport> {
+  const found = options.journal.read();
+  switch (found.kind) {
+    case 'none':
+      if (options.known) return finish(options, await undo(options, options.known), '');
+      return { outcome: 'nothing', detail: 'the resolver was not taken over', items: [] };
+    case 'damaged':
+      return finish(options, await releaseAll(options), `the journal is damaged: ${found.reason}`);
+    case 'whole':
+      return finish(options, await undo(options, found.journal), '', found.journal.id);
+  }
+}
+
+async function undo(options: RestoreOptions, journal: Journal): Promise<RestoredItem[]> {
+  const owner = options.owners.find(({ name }) => name === journal.owner);
+  if (!owner) return [failed(journal.owner, new Error('this system has no such owner'))];
+  let now: OwnerItem[];
+  try {
+    now = await owner.capture();
+  } catch (error) {
+    return [failed(owner.name, error)];
+  }
+  const byKey = new Map(now.map((item) => [item.key, item]));
+  const touched = journal.items.filter((item) => owner.target(item, journal.servers) !== null);
+  const items = await Promise.all(
+    touched.map((before) => undoItem(options, owner, journal, before, byKey.get(before.key))),
+  );
+  await options.onStep?.('settle');
+  await owner.settle().catch(() => undefined); // a cache that keeps old answers ends by itself
+  return items;
+}
+
+async function undoItem(
+  options: RestoreOptions,
+  owner: ResolverOwner,
+  journal: Journal,
+  before: OwnerItem,
+  now: OwnerItem | undefined,
+): Promise<RestoredItem> {
+  const { label } = before;
+  if (!now) return { label, outcome: 'gone', reason: '' };
+  const ours = owner.target(before, journal.servers) ?? {};
+  const plan = planUndo(before.properties, ours, now.properties);
+  const asksUs = asksOnlyUs(now, journal.servers) && !asksOnlyUs(before, journal.servers);
+  try {
+    await options.onStep?.(`write ${label}`);
+    await owner.write(before, plan.write);
+    if (plan.leftAlone.length === 0) {
+      const outcome = Object.keys(plan.write).length > 0 ? 'restored' : 'unchanged';
+      return { label, outcome, reason: '' };
+    }
+    const servers = plan.leftAlone.join(', ');
+    if (!asksUs || Object.keys(plan.write).length > 0) {
+      return { label, outcome: 'yours', reason: `changed since, left as it is: ${servers}` };
+    }
+    // It was changed, but without us it would ask nobody.
+    await owner.write(before, owner.mend?.(before, now, journal.servers) ?? before.properties);
+    return { label, outcome: 'mended', reason: `changed since (${servers}); it asked only Sluice` };
+  } catch (error) {
+    return failed(label, error);
+  }
+}
+
+/** Without a journal to trust: whatever asks only loopback servers gets its owner's own again. */
+async function releaseAll(options: RestoreOptions): Promise<RestoredItem[]> {
+  const items: RestoredItem[] = [];
+  for (const owner of options.owners) {
+    const detection = await owner.detect().catch(() => null);
+    if (detection?.isInCharge !== true) continue;
+    const found = await owner.capture().catch(() => []);
+    for (const item of found.filter(asksOnlyLoopback)) {
+      try {
+        await owner.release(item);
+        items.push({ label: item.label, outcome: 'restored', reason: 'its own setting again' });
+      } catch (error) {
+        items.push(failed(item.label, error));
+      }
+    }
+  }
+  return items;
+}
+
+/** Loopback servers that are not the stubs of the owners themselves. */
+function asksOnlyLoopback({ servers }: OwnerItem): boolean {
+  return (
+    servers.length > 0 &&
+    servers.every((one) => /^(127\.|\[?::1\b)/.test(one) && !/^127\.0\.0\.5[34]$/.test(one))
+  );
+}
+
+function finish(
+  { journal }: RestoreOptions,
+  items: readonly RestoredItem[],
+  note: string,
+  id?: string,
+): RestoreReport {
+  const failures = items.filter(({ outcome }) => outcome === 'failed');
+  const prefix = note === '' ? '' : `${note}; `;
+  if (failures.length > 0) {
+    const reasons = failures.map(({ label, reason }) => `${label}: ${reason}`).join('; ');
+    return { outcome: 'partly', detail: `${prefix}could not give back ${reasons}`, items };
+  }
+  try {
+    journal.remove(id);
+  } catch (error) {
+    // The state is given back; the journal that stays makes the next start look once more.
+    const reason = error instanceof Error ? error.message : String(error);
+    const detail = `${prefix}given back; the journal cannot be removed (${reason})`;
+    return { outcome: 'restored', detail, items };
+  }
+  return { outcome: 'restored', detail: `${prefix}the resolver is given back`, items };
+}
+
+function failed(label: string, error: unknown): RestoredItem {
+  const reason = error instanceof Error ? error.message : String(error);
+  return { label, outcome: 'failed', reason };
+}
