@@ -25,10 +25,12 @@ import { expandServers } from './net/system-servers.ts';
 import { realClock } from './service/clock.ts';
 import { ConfigStore } from './service/config-store.ts';
 import { Health } from './service/health.ts';
+import { AddressBook } from './service/address-book.ts';
 import { buildPolicy } from './service/policy-builder.ts';
 import { ProtectionSwitch } from './service/protection.ts';
 import { programVersion, rendererPath, resourcePath } from './service/resources.ts';
 import { Service } from './service/service.ts';
+import { hostsToResolve, UpstreamNotices, upstreamUse } from './service/upstream-notices.ts';
 
 /** Ports tried, on the same address, when port 53 cannot be had and a fallback is allowed. */
 const FALLBACK_PORTS = [5353, 15353];
@@ -134,7 +136,7 @@ async function startParts(
   const clock = realClock;
   const health = new Health(clock);
   // The parts call back as soon as they are open; what comes before the service stands, it reads.
-  const late: { service?: Service } = {};
+  const late: Late = {};
   const rings = logRings(config.dns.threads);
   const bootstrap = bootstrapLookup(config, listen);
 
@@ -159,8 +161,25 @@ async function startParts(
     rules: compileRules(config.rules),
     lists: lists.table,
   });
+  const upstreamNotices = new UpstreamNotices(health);
+  const addressBook = await openAddressBook(
+    dataDirectory,
+    bootstrap.lookup,
+    upstreamNotices,
+    health,
+    late,
+  );
+  closers.add(() => addressBook.close());
+  addressBook.setHosts(hostsToResolve(config));
   const plane = await startPlane(options, listen, {
     upstreams: config.dns.upstreams,
+    upstreamUse: upstreamUse(config),
+    addresses: addressBook.addresses,
+    onUpstream: (news) => {
+      if (news.kind === 'unreachable') addressBook.refresh(news.host);
+      else upstreamNotices.trouble(news.upstream, news.reason);
+      late.service?.stateChanged();
+    },
     threads: config.dns.threads,
     rings,
     policy,
@@ -171,13 +190,44 @@ async function startParts(
     },
   });
   closers.add(() => plane.close());
+  late.plane = plane;
+  // What was found while the threads were starting.
+  plane.setAddresses(addressBook.addresses);
   const log = await logOpening;
   late.service = new Service({
     ...{ version, clock, store, protection, health, plane, lists, log, policy },
+    ...{ addressBook, upstreamNotices },
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,
   });
   return { service: late.service, listening: plane.listening };
+}
+
+/** What the parts call back into, once it stands. */
+interface Late {
+  service?: Service;
+  plane?: DataPlane;
+}
+
+function openAddressBook(
+  dataDirectory: string,
+  lookup: LookupFunction,
+  notices: UpstreamNotices,
+  health: Health,
+  late: Late,
+): Promise<AddressBook> {
+  return AddressBook.open({
+    ...{ lookup, clock: realClock },
+    file: join(dataDirectory, 'upstream-addresses.json'),
+    onAddresses: (addresses) => late.plane?.setAddresses(addresses),
+    onTrouble: (host, reason) => {
+      notices.noAddress(host, reason);
+      late.service?.stateChanged();
+    },
+    onSaveFailed: (reason) => {
+      health.setNotice('addresses', `Addresses of upstreams are not remembered: ${reason}.`);
+    },
+  });
 }
 
 type PlaneOptions = Parameters<typeof DataPlane.start>[0];
@@ -217,7 +267,7 @@ async function openLists(
   dataDirectory: string,
   config: Config,
   lookup: LookupFunction,
-  late: { service?: Service },
+  late: Late,
   closers: Closers,
 ): Promise<ListManager> {
   const lists = await ListManager.open({
@@ -237,7 +287,7 @@ async function openLog(
   dataDirectory: string,
   config: Config,
   rings: SharedArrayBuffer[],
-  late: { service?: Service },
+  late: Late,
 ): Promise<QueryLog> {
   return QueryLog.open({
     directory: join(dataDirectory, 'log'),

@@ -137,6 +137,7 @@ interface Inner {
   readonly in?: z.ZodType;
   readonly element?: z.ZodType;
   readonly shape?: Record<string, z.ZodType>;
+  readonly valueType?: z.ZodType;
   readonly entries?: Record<string, string | number>;
   readonly checks?: readonly { readonly _zod: { readonly def: Check } }[];
 }
@@ -168,7 +169,8 @@ function schemaAt(root: z.ZodType, path: readonly (string | number)[]): z.ZodTyp
   let current: z.ZodType | undefined = bare(root);
   for (const key of path) {
     const def: Inner | undefined = current && inner(current);
-    const next: z.ZodType | undefined = typeof key === 'number' ? def?.element : def?.shape?.[key];
+    const next: z.ZodType | undefined =
+      typeof key === 'number' ? def?.element : (def?.shape?.[key] ?? def?.valueType);
     current = next && bare(next);
   }
   return current;
@@ -204,6 +206,8 @@ function allowedText(schema: z.ZodType | undefined): string {
       return arrayText(schema);
     case 'object':
       return objectText(schema);
+    case 'record':
+      return 'a section of names and what belongs to each';
     default:
       return `a ${type}`;
   }

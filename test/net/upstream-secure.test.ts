@@ -293,7 +293,7 @@ test('https: the time an answer spent in an HTTP cache is taken off its TTL', as
   const all = await certificates();
   const server = await FakeSecureUpstream.open(t, 'https', all.good, answerByName);
   server.twist = (stream, query) => {
-    stream.respond({ ...dnsMessage, age: 120 });
+    stream.respond({ ...dnsMessage, age: '120' });
     const data = addressOfName(query.name);
     stream.end(replyTo(query, { answers: [{ name: query.name, type: 'A', ttl: 300, data }] }));
     return true;

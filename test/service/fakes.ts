@@ -9,6 +9,7 @@ import { AppError } from '../../main/contract/errors.ts';
 import type { ListStatus } from '../../main/contract/methods.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
 import { compileRules } from '../../main/lists/rules.ts';
+import type { UpstreamState } from '../../main/net/upstream.ts';
 import type { ServiceClock } from '../../main/service/clock.ts';
 import { ConfigStore } from '../../main/service/config-store.ts';
 import { Health } from '../../main/service/health.ts';
@@ -17,6 +18,7 @@ import { buildPolicy } from '../../main/service/policy-builder.ts';
 import { ProtectionSwitch } from '../../main/service/protection.ts';
 import { resourcePath } from '../../main/service/resources.ts';
 import { Service } from '../../main/service/service.ts';
+import { UpstreamNotices } from '../../main/service/upstream-notices.ts';
 
 /** Both clocks start at a fixed moment and move only when told to. */
 export class FakeClock implements ServiceClock {
@@ -85,6 +87,17 @@ export class FakePlane implements PlanePart {
 
   setUpstreams(upstreams: readonly string[]): void {
     this.upstreams = [...upstreams];
+  }
+
+  resets = 0;
+  states: UpstreamState[] = [];
+
+  upstreamStates(): Promise<UpstreamState[]> {
+    return Promise.resolve(this.states);
+  }
+
+  resetUpstreams(): void {
+    this.resets++;
   }
 
   counters(): CounterSnapshot {
@@ -206,11 +219,14 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     lists: lists.table,
   });
   const bootstraps: (readonly string[])[] = [];
+  const hosts: (readonly string[])[] = [];
   const service = new Service({
     ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy },
     logRing: () => ({ depth: 7, capacity: 4096 }),
     setBootstrap: (servers) => bootstraps.push(servers),
+    addressBook: { setHosts: (names) => hosts.push(names), networkChanged: () => undefined },
+    upstreamNotices: new UpstreamNotices(health),
   });
   late.service = service;
-  return { service, plane, lists, log, health, store, protection, file, bootstraps };
+  return { service, plane, lists, log, health, store, protection, file, bootstraps, hosts };
 }

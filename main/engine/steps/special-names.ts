@@ -31,6 +31,8 @@ export function answerSpecialName(turn: Turn, policy: Policy): number {
   if (found === 0) return 0;
   const kind = zoneKind(found);
   if (kind === ZONE_CANARY && !policy.filtering) return 0;
+  // Somebody was named who knows these names, such as the router for its reverse zone.
+  if (policy.suffixes !== undefined && policy.suffixes.match(query) > 0) return 0;
   turn.outcome = OUTCOME.local;
   turn.reason = REASON.specialName;
   if (kind === ZONE_LOOPBACK) {
