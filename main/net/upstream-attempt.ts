@@ -75,6 +75,8 @@ export class PendingExchange implements WheelEntry {
   /** Set after every server has refused at once; then they are tried once more. */
   isLastRound = false;
   isFinished = false;
+  /** A server has really answered, not only refused. */
+  isAnswered = false;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
   wheelTick = -1;

@@ -200,8 +200,12 @@ export class UpstreamPool
       this.#count('upstreamAnswered');
       this.#drop(attempt, false);
       if (attempt.ageSeconds > 0) ageReply(bytes, exchange.questionEnd, attempt.ageSeconds);
-      if (exchange.isFinished) this.#release(exchange);
-      else this.#judge(attempt, bytes, nowUs);
+      if (exchange.isFinished) {
+        this.#set.late(upstream, isServerFailure(rcodeOf(bytes)), exchange.isAnswered, nowUs);
+        this.#release(exchange);
+      } else {
+        this.#judge(attempt, bytes, nowUs);
+      }
       return;
     }
     this.#count(verdict.counter);
@@ -275,6 +279,7 @@ export class UpstreamPool
     if (attempt.purpose === 'without-edns' && !isFormRefusal(rcode)) upstream.refusesEdns = true;
     restoreQuestion(bytes, exchange.query, exchange.questionEnd);
     if (!isServerFailure(rcode)) {
+      exchange.isAnswered = true;
       this.#set.helped(upstream, exchange.refusers, nowUs);
       this.finish(exchange, bytes, null, upstream.index);
       return;

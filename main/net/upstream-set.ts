@@ -106,6 +106,12 @@ export class UpstreamSet {
     if (isChanged) this.#reorder();
   }
 
+  /** Notes a reply to a question that is settled. @param isAnswered  another server had an answer */
+  late({ health }: Upstream, isFailure: boolean, isAnswered: boolean, nowUs: number): void {
+    if (isFailure && !isAnswered) return;
+    if (isFailure ? health.refused(nowUs) : health.helped()) this.#reorder();
+  }
+
   /** Notes an attempt that got no reply in time, or whose way is closed. */
   missed({ upstream, sentUs }: Attempt, nowUs: number): void {
     upstream.failures++;
