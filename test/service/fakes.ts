@@ -7,6 +7,7 @@ import { COUNTERS, HISTOGRAM_BUCKETS } from '../../main/contract/counters.ts';
 import type { CounterSnapshot } from '../../main/contract/counters.ts';
 import { AppError } from '../../main/contract/errors.ts';
 import type { ListStatus } from '../../main/contract/methods.ts';
+import type { UpstreamUse } from '../../main/dataplane/data-plane.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import type { UpstreamState } from '../../main/net/upstream.ts';
@@ -75,6 +76,7 @@ export class FakePlane implements PlanePart {
   readonly listening = ['127.0.0.1:5300'];
   readonly threads = 1;
   upstreams: string[] = [];
+  uses: UpstreamUse[] = [];
   restarts = 0;
   policies: PolicyMessage[] = [];
   counts: CounterSnapshot = Object.fromEntries(
@@ -85,8 +87,9 @@ export class FakePlane implements PlanePart {
     this.policies.push(policy);
   }
 
-  setUpstreams(upstreams: readonly string[]): void {
+  setUpstreams(upstreams: readonly string[], use: UpstreamUse): void {
     this.upstreams = [...upstreams];
+    this.uses.push(use);
   }
 
   resets = 0;
@@ -116,8 +119,10 @@ export class FakePlane implements PlanePart {
     };
   }
 
+  flushes = 0;
+
   flushCache(): void {
-    throw new Error('not used');
+    this.flushes++;
   }
 
   close(): Promise<void> {
