@@ -26,6 +26,7 @@ import { realClock } from './service/clock.ts';
 import { ConfigStore } from './service/config-store.ts';
 import { Health } from './service/health.ts';
 import { AddressBook } from './service/address-book.ts';
+import { NetworkWatch } from './service/network-watch.ts';
 import { buildPolicy } from './service/policy-builder.ts';
 import { ProtectionSwitch } from './service/protection.ts';
 import { programVersion, rendererPath, resourcePath } from './service/resources.ts';
@@ -161,25 +162,11 @@ async function startParts(
     rules: compileRules(config.rules),
     lists: lists.table,
   });
-  const upstreamNotices = new UpstreamNotices(health);
-  const addressBook = await openAddressBook(
-    dataDirectory,
-    bootstrap.lookup,
-    upstreamNotices,
-    health,
-    late,
-  );
+  const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
+  const { addressBook, upstreamNotices } = upstreams;
   closers.add(() => addressBook.close());
-  addressBook.setHosts(hostsToResolve(config));
   const plane = await startPlane(options, listen, {
-    upstreams: config.dns.upstreams,
-    upstreamUse: upstreamUse(config),
-    addresses: addressBook.addresses,
-    onUpstream: (news) => {
-      if (news.kind === 'unreachable') addressBook.refresh(news.host);
-      else upstreamNotices.trouble(news.upstream, news.reason);
-      late.service?.stateChanged();
-    },
+    ...upstreams.planeOptions,
     threads: config.dns.threads,
     rings,
     policy,
@@ -196,7 +183,7 @@ async function startParts(
   const log = await logOpening;
   late.service = new Service({
     ...{ version, clock, store, protection, health, plane, lists, log, policy },
-    ...{ addressBook, upstreamNotices },
+    ...{ addressBook, upstreamNotices, network: new NetworkWatch(clock) },
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,
   });
@@ -209,25 +196,40 @@ interface Late {
   plane?: DataPlane;
 }
 
-function openAddressBook(
+/** What the data plane needs to know about upstreams, and who keeps it up to date. */
+async function openUpstreams(
   dataDirectory: string,
+  config: Config,
   lookup: LookupFunction,
-  notices: UpstreamNotices,
   health: Health,
   late: Late,
-): Promise<AddressBook> {
-  return AddressBook.open({
+) {
+  const upstreamNotices = new UpstreamNotices(health);
+  const addressBook = await AddressBook.open({
     ...{ lookup, clock: realClock },
     file: join(dataDirectory, 'upstream-addresses.json'),
     onAddresses: (addresses) => late.plane?.setAddresses(addresses),
     onTrouble: (host, reason) => {
-      notices.noAddress(host, reason);
+      upstreamNotices.noAddress(host, reason);
       late.service?.stateChanged();
     },
     onSaveFailed: (reason) => {
       health.setNotice('addresses', `Addresses of upstreams are not remembered: ${reason}.`);
     },
   });
+  addressBook.setHosts(hostsToResolve(config));
+  const planeOptions: Pick<PlaneOptions, 'upstreams' | 'upstreamUse' | 'addresses' | 'onUpstream'> =
+    {
+      upstreams: config.dns.upstreams,
+      upstreamUse: upstreamUse(config),
+      addresses: addressBook.addresses,
+      onUpstream: (news) => {
+        if (news.kind === 'unreachable') addressBook.refresh(news.host);
+        else upstreamNotices.trouble(news.upstream, news.reason);
+        late.service?.stateChanged();
+      },
+    };
+  return { addressBook, upstreamNotices, planeOptions };
 }
 
 type PlaneOptions = Parameters<typeof DataPlane.start>[0];

@@ -187,6 +187,11 @@ function allPaths(schema: z.ZodType): string[] {
   ]);
 }
 
+const FIXED_TEXTS: Readonly<Record<string, string>> = {
+  boolean: 'true or false',
+  record: 'a section of names and what belongs to each',
+};
+
 function allowedText(schema: z.ZodType | undefined): string {
   if (schema === undefined) return 'something else';
   const { type, entries, checks = [], format } = inner(schema);
@@ -198,18 +203,14 @@ function allowedText(schema: z.ZodType | undefined): string {
       );
     case 'string':
       return stringText(checks.map((check) => check._zod.def));
-    case 'boolean':
-      return 'true or false';
     case 'enum':
       return `one of ${Object.values(entries ?? {}).join(', ')}`;
     case 'array':
       return arrayText(schema);
     case 'object':
       return objectText(schema);
-    case 'record':
-      return 'a section of names and what belongs to each';
     default:
-      return `a ${type}`;
+      return FIXED_TEXTS[type] ?? `a ${type}`;
   }
 }
 

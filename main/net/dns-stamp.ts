@@ -13,6 +13,7 @@
  */
 import { isIP } from 'node:net';
 import { AppError } from '../contract/errors.ts';
+import { isHost } from './host-name.ts';
 import { parseServer } from './server-address.ts';
 import type { SecureServer, UpstreamServer } from './upstream-address.ts';
 
@@ -62,34 +63,55 @@ function decodePlain(fields: Fields): UpstreamServer {
 
 function decodeSecure(fields: Fields, isHttps: boolean): SecureServer {
   fields.skip(PROPERTIES_BYTES);
-  const address = fields.text();
-  const hashes = fields.list().filter((hash) => hash.length > 0);
-  const hostAndPort = fields.text();
-  const path = isHttps ? fields.text() : '';
+  const address = readAddress(fields);
+  const chainHashes = readHashes(fields);
+  const host = readHost(fields);
+  const path = isHttps ? readPath(fields) : '';
   // Addresses of bootstrap servers follow in some stamps; ours come from the settings.
   if (!fields.isAtEnd) fields.list();
   fields.end();
-  const [, host = '', port] = /^(\[.+\]|[^:]+)(?::(\d{1,5}))?$/.exec(hostAndPort) ?? [];
-  const [, addressHost = '', addressPort] =
-    /^(\[.+\]|[\d.]+)?(?::(\d{1,5}))?$/.exec(address) ?? fields.refuse('its address is none');
-  const literal = bare(addressHost);
-  if (host === '' || (literal !== '' && isIP(literal) === 0)) fields.refuse('it names no host');
-  if (hashes.some((hash) => hash.length !== HASH_BYTES)) fields.refuse('a hash is not SHA-256');
-  if (isHttps && !/^\/[^\s#]*$/.test(path)) fields.refuse('its path does not begin with "/"');
-  const number = Number(addressPort ?? port ?? (isHttps ? 443 : 853));
-  if (number < 1 || number > 65_535) fields.refuse('its port is none');
-  const name = bare(host).toLowerCase();
+  const portText = address.port === '' ? host.port : address.port;
+  const port = portText === '' ? (isHttps ? 443 : 853) : Number(portText);
+  if (port < 1 || port > 65_535) fields.refuse('its port is none');
   return {
     transport: isHttps ? 'https' : 'tls',
-    host: name,
-    port: number,
-    addresses: literal === '' ? [] : [literal],
-    certificateName: name,
+    host: host.name,
+    port,
+    addresses: address.name === '' ? [] : [address.name],
+    certificateName: host.name,
     pins: [],
-    chainHashes: hashes.map((hash) => hash.toString('hex')),
+    chainHashes,
     path,
     method: 'POST',
   };
+}
+
+/** An IP address, a port, both or neither. */
+function readAddress(fields: Fields): { name: string; port: string } {
+  const parts = /^(\[.+\]|[\d.]+)?(?::(\d{1,5}))?$/.exec(fields.text());
+  const [, written = '', port = ''] = parts ?? fields.refuse('its address is none');
+  const name = bare(written);
+  if (name !== '' && isIP(name) === 0) fields.refuse('its address is none');
+  return { name, port };
+}
+
+function readHost(fields: Fields): { name: string; port: string } {
+  const parts = /^(\[.+\]|[^:]+)(?::(\d{1,5}))?$/.exec(fields.text());
+  const name = bare(parts?.[1] ?? '').toLowerCase();
+  if (!isHost(name)) fields.refuse('it names no host');
+  return { name, port: parts?.[2] ?? '' };
+}
+
+function readHashes(fields: Fields): string[] {
+  const hashes = fields.list().filter((hash) => hash.length > 0);
+  if (hashes.some((hash) => hash.length !== HASH_BYTES)) fields.refuse('a hash is not SHA-256');
+  return hashes.map((hash) => hash.toString('hex'));
+}
+
+function readPath(fields: Fields): string {
+  const path = fields.text();
+  if (!/^\/[^\s#]*$/.test(path)) fields.refuse('its path does not begin with "/"');
+  return path;
 }
 
 function bare(host: string): string {

@@ -13,6 +13,7 @@
 import { isIP } from 'node:net';
 import { AppError } from '../contract/errors.ts';
 import { decodeStamp } from './dns-stamp.ts';
+import { isHost } from './host-name.ts';
 import { formatEndpoint, formatServer, parseServer } from './server-address.ts';
 import type { PlainServer } from './server-address.ts';
 
@@ -42,8 +43,6 @@ export const DOT_PORT = 853;
 export const DOH_PORT = 443;
 /** Addresses and pins of one server. */
 const OPTIONS_MAX = 8;
-const HOST_NAME =
-  /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 const SECURE_URL =
   /^(tls|https):\/\/(\[[^\]/]+\]|[^:/#?[\]]+)(?::(\d{1,5}))?(\/[^#\s]*)?(?:#(.*))?$/;
 
@@ -54,28 +53,26 @@ const SECURE_URL =
  */
 export function parseUpstream(text: string): UpstreamServer {
   if (/^sdns:\/\//i.test(text)) return decodeStamp(text);
-  if (!/^(tls|https):\/\//i.test(text)) return parseServer(text);
+  return /^(tls|https):\/\//i.test(text) ? parseSecure(text) : parseServer(text);
+}
+
+function parseSecure(text: string): SecureServer {
   const parts = SECURE_URL.exec(text.replace(/^\w+/, (scheme) => scheme.toLowerCase()));
   if (parts === null) throw invalid(text, 'write tls://dns.quad9.net or https://host/dns-query');
-  const [, scheme = '', written = '', portText, path = '', options = ''] = parts;
+  const [, scheme = '', written = '', portText = '', path = '', options = ''] = parts;
   const transport = scheme as SecureServer['transport'];
-  const port = portText === undefined ? defaultPort(transport) : Number(portText);
-  if (port < 1 || port > 65_535) throw invalid(text, 'a port is from 1 to 65535');
-  if (transport === 'tls' && path !== '' && path !== '/') {
-    throw invalid(text, 'tls:// has no path; for DNS over HTTPS write https://');
-  }
-  const read = readOptions(text, transport, options);
   const host = hostOf(text, written);
+  const { addresses, pins, name, isGet } = readOptions(text, transport, options);
   return {
     transport,
     host,
-    port,
-    addresses: read.addresses,
-    certificateName: read.name === '' ? host : read.name,
-    pins: read.pins,
+    port: portOf(text, transport, portText),
+    addresses,
+    certificateName: name === '' ? host : name,
+    pins,
     chainHashes: [],
-    path: transport === 'tls' ? '' : httpPath(path),
-    method: read.isGet ? 'GET' : 'POST',
+    path: pathOf(text, transport, path),
+    method: isGet ? 'GET' : 'POST',
   };
 }
 
@@ -144,7 +141,7 @@ function takeOption(read: Options, option: string, isHttps: boolean): boolean {
     }
     case 'name':
       read.name = value.toLowerCase();
-      return HOST_NAME.test(read.name) || isIP(read.name) > 0;
+      return isHost(read.name);
     case 'get':
       read.isGet = isHttps;
       return isHttps && option === 'get';
@@ -155,17 +152,25 @@ function takeOption(read: Options, option: string, isHttps: boolean): boolean {
 
 function hostOf(text: string, written: string): string {
   const host = written.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  const isBracketed = written.startsWith('[');
-  const isAddress = isIP(host) === (isBracketed ? 6 : 4);
-  const isName = !isBracketed && HOST_NAME.test(host) && !/^[\d.]+$/.test(host);
-  if (!isAddress && !isName) throw invalid(text, 'the host is neither a name nor an IP address');
+  const isFit = written.startsWith('[') ? isIP(host) === 6 : isHost(host);
+  if (!isFit) throw invalid(text, 'the host is neither a name nor an IP address');
   return host;
 }
 
+function portOf(text: string, transport: SecureServer['transport'], written: string): number {
+  const port = written === '' ? defaultPort(transport) : Number(written);
+  if (port < 1 || port > 65_535) throw invalid(text, 'a port is from 1 to 65535');
+  return port;
+}
+
 /** RFC 8484 §4.1.1 writes a template; the variable is ours to fill in. */
-function httpPath(path: string): string {
-  const plain = path.replace(/\{\?dns\}$/, '');
-  return plain === '' ? '/dns-query' : plain;
+function pathOf(text: string, transport: SecureServer['transport'], written: string): string {
+  if (transport === 'https') {
+    const plain = written.replace(/\{\?dns\}$/, '');
+    return plain === '' ? '/dns-query' : plain;
+  }
+  if (written === '' || written === '/') return '';
+  throw invalid(text, 'tls:// has no path; for DNS over HTTPS write https://');
 }
 
 function defaultPort(transport: SecureServer['transport']): number {

@@ -121,7 +121,7 @@ class HttpsSession implements Carrier {
 
   /** Streams at a time: the server's bound and ours. */
   get capacity(): number {
-    const theirs = this.#session?.remoteSettings?.maxConcurrentStreams ?? Infinity;
+    const theirs = this.#session?.remoteSettings.maxConcurrentStreams ?? Infinity;
     return Math.min(theirs, LIMITS.upstreamTcpPipelineMax);
   }
 

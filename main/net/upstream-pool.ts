@@ -48,6 +48,7 @@ import {
   REPLY_LACKS_COOKIE,
   verifyReply,
 } from './upstream-verify.ts';
+import type { Verdict } from './upstream-verify.ts';
 import { UpstreamSet } from './upstream-set.ts';
 import type { Upstream, UpstreamPorts, UpstreamState } from './upstream.ts';
 
@@ -109,7 +110,7 @@ export class UpstreamPool
     const end = questionEnd(query, length);
     const isFull = this.#unfinished >= LIMITS.pendingQuestionsMax;
     if (isFull || this.#isClosed || end > length) {
-      setImmediate(done, { reply: null, failure: isFull ? 'full' : 'refused', upstream: -1 });
+      refuse(done, isFull ? 'full' : 'refused', -1);
       return;
     }
     const nowUs = this.#clock.nowUs();
@@ -117,8 +118,7 @@ export class UpstreamPool
     const order = group.orderFor(nowUs, this.#random);
     const isOffline = group.isOffline(nowUs);
     if (order.length === 0 || (isOffline && !group.takesRecoveryProbe(nowUs))) {
-      const failure = isOffline ? 'offline' : 'refused';
-      setImmediate(done, { reply: null, failure, upstream: order[0]?.index ?? -1 });
+      refuse(done, isOffline ? 'offline' : 'refused', -1);
       return;
     }
     const copy = new Uint8Array(length);
@@ -186,7 +186,7 @@ export class UpstreamPool
   // -- called by sockets and connections -------------------------------------------------------
 
   replied(attempt: Attempt, bytes: Buffer): void {
-    const { upstream, exchange } = attempt;
+    const { exchange } = attempt;
     const nowUs = this.#clock.nowUs();
     if (isBareRefusal(bytes, attempt.query) && attempt.hasOpt && !exchange.isFinished) {
       this.#count('upstreamMismatched');
@@ -195,26 +195,9 @@ export class UpstreamPool
       return;
     }
     const verdict = verifyReply(attempt, bytes);
-    if (verdict === REPLY_IS_OURS) {
-      this.#set.answered(attempt, nowUs);
-      this.#count('upstreamAnswered');
-      this.#drop(attempt, false);
-      if (attempt.ageSeconds > 0) ageReply(bytes, exchange.questionEnd, attempt.ageSeconds);
-      if (exchange.isFinished) {
-        this.#set.late(upstream, isServerFailure(rcodeOf(bytes)), exchange.isAnswered, nowUs);
-        this.#release(exchange);
-      } else {
-        this.#judge(attempt, bytes, nowUs);
-      }
-      return;
-    }
     this.#count(verdict.counter);
-    if (exchange.isFinished) return;
-    if (verdict === REPLY_HAS_WRONG_CASE || verdict === REPLY_LACKS_COOKIE) {
-      this.#drop(attempt, false);
-      const isGivenUp = verdict === REPLY_HAS_WRONG_CASE && upstream.strikeCase();
-      this.#asking.askAgain(attempt, isGivenUp ? 'ask' : 'check', !isGivenUp, nowUs);
-    }
+    if (verdict === REPLY_IS_OURS) this.#accept(attempt, bytes, nowUs);
+    else if (!exchange.isFinished) this.#doubt(attempt, verdict, nowUs);
   }
 
   failed(attempt: Attempt): void {
@@ -258,25 +241,50 @@ export class UpstreamPool
 
   // -- the course of a question ----------------------------------------------------------------
 
-  /** Looks at a verified reply: an answer, a failure, or a wish to be asked another way. */
-  #judge(attempt: Attempt, bytes: Buffer, nowUs: number): void {
-    const { exchange, upstream } = attempt;
-    const rcode = rcodeOf(bytes);
+  /** Takes a verified reply, perhaps a late one. */
+  #accept(attempt: Attempt, bytes: Buffer, nowUs: number): void {
+    const { upstream, exchange } = attempt;
+    this.#set.answered(attempt, nowUs);
+    this.#drop(attempt, false);
+    if (attempt.ageSeconds > 0) ageReply(bytes, exchange.questionEnd, attempt.ageSeconds);
+    if (exchange.isFinished) {
+      this.#set.late(upstream, isServerFailure(rcodeOf(bytes)), exchange.isAnswered, nowUs);
+      this.#release(exchange);
+    } else if (!this.#asksOtherwise(attempt, bytes, nowUs)) {
+      this.#judge(attempt, bytes, nowUs);
+    }
+  }
+
+  /** A reply that lacks what a forger cannot know: TCP tells, or the server never had it. */
+  #doubt(attempt: Attempt, verdict: Verdict, nowUs: number): void {
+    if (verdict !== REPLY_HAS_WRONG_CASE && verdict !== REPLY_LACKS_COOKIE) return;
+    this.#drop(attempt, false);
+    const isGivenUp = verdict === REPLY_HAS_WRONG_CASE && attempt.upstream.strikeCase();
+    this.#asking.askAgain(attempt, isGivenUp ? 'ask' : 'check', !isGivenUp, nowUs);
+  }
+
+  /** Follows the wish of a reply to be asked another way; false when it has none. */
+  #asksOtherwise(attempt: Attempt, bytes: Buffer, nowUs: number): boolean {
+    const { exchange, overTcp, purpose } = attempt;
     if (((bytes[2] as number) & FLAG.truncated) !== 0) {
-      if (attempt.overTcp) this.#asking.goOn(exchange, nowUs);
+      if (overTcp) this.#asking.goOn(exchange, nowUs);
       else this.#asking.askAgain(attempt, 'ask', true, nowUs);
-      return;
+      return true;
     }
     if (isBadCookie(bytes, exchange.questionEnd) && attempt.cookie !== null) {
       // The reply brought the cookie that the server wants; if that does not help, TCP will.
-      this.#asking.askAgain(attempt, 'with-cookie', attempt.purpose === 'with-cookie', nowUs);
-      return;
+      this.#asking.askAgain(attempt, 'with-cookie', purpose === 'with-cookie', nowUs);
+      return true;
     }
-    if (isFormRefusal(rcode) && attempt.hasOpt) {
-      this.#asking.askAgain(attempt, 'without-edns', attempt.overTcp, nowUs);
-      return;
-    }
-    if (attempt.purpose === 'without-edns' && !isFormRefusal(rcode)) upstream.refusesEdns = true;
+    if (!isFormRefusal(rcodeOf(bytes)) || !attempt.hasOpt) return false;
+    this.#asking.askAgain(attempt, 'without-edns', overTcp, nowUs);
+    return true;
+  }
+
+  /** Looks at a reply: an answer, or a failure that another server may not have. */
+  #judge({ exchange, upstream, purpose }: Attempt, bytes: Buffer, nowUs: number): void {
+    const rcode = rcodeOf(bytes);
+    if (purpose === 'without-edns' && !isFormRefusal(rcode)) upstream.refusesEdns = true;
     restoreQuestion(bytes, exchange.query, exchange.questionEnd);
     if (!isServerFailure(rcode)) {
       exchange.isAnswered = true;
@@ -347,4 +355,13 @@ export class UpstreamPool
     const slot = COUNTER[name];
     this.#slots[slot] = (this.#slots[slot] as number) + 1;
   }
+}
+
+/** Ends a question before it began; not before `exchange` has returned. */
+function refuse(
+  done: (result: ExchangeResult) => void,
+  failure: ExchangeResult['failure'],
+  upstream: number,
+): void {
+  setImmediate(done, { reply: null, failure, upstream });
 }

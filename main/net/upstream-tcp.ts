@@ -92,19 +92,26 @@ export class UpstreamTcp implements Way {
   }
 
   #choose(): UpstreamConnection | null {
+    const quietest = this.#quietest();
+    if (quietest !== null && quietest.load < this.dialer.busyQuestions) return quietest;
+    const best = this.#open() ?? quietest;
+    return best !== null && best.load < LIMITS.upstreamTcpPipelineMax ? best : null;
+  }
+
+  #quietest(): UpstreamConnection | null {
     let best: UpstreamConnection | null = null;
     for (const connection of this.#connections) {
-      if (!connection.isSuspect && (best === null || connection.load < best.load)) {
-        best = connection;
-      }
+      if (connection.isSuspect) continue;
+      if (best === null || connection.load < best.load) best = connection;
     }
-    const isBusy = best === null || best.load >= this.dialer.busyQuestions;
-    if (isBusy && this.#connections.size < LIMITS.upstreamTcpConnectionsMax) {
-      const opened = UpstreamConnection.open(this, this.#ports);
-      if (opened !== null) this.#connections.add(opened);
-      best = opened ?? best;
-    }
-    return best !== null && best.load < LIMITS.upstreamTcpPipelineMax ? best : null;
+    return best;
+  }
+
+  #open(): UpstreamConnection | null {
+    if (this.#connections.size >= LIMITS.upstreamTcpConnectionsMax) return null;
+    const opened = UpstreamConnection.open(this, this.#ports);
+    if (opened !== null) this.#connections.add(opened);
+    return opened;
   }
 }
 

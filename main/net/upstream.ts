@@ -143,8 +143,11 @@ export class Upstream implements DialerOwner {
 
   /** Notes a verified reply. */
   replied(): void {
-    this.answered++;
-    if (this.#trouble !== '') this.#say('');
+    // The first answer ends a trouble that a thread before this one may have told.
+    const isFirst = this.answered++ === 0;
+    if (this.#trouble === '' && !(isFirst && this.isSecure)) return;
+    this.#trouble = '';
+    this.#ports.onTrouble?.(this.text, null);
   }
 
   /** Notes a UDP reply that was right but for the case. @returns whether the check is given up */
@@ -218,6 +221,6 @@ export class Upstream implements DialerOwner {
   #say(reason: string): void {
     if (reason === this.#trouble) return;
     this.#trouble = reason;
-    this.#ports.onTrouble?.(this.text, reason === '' ? null : reason);
+    this.#ports.onTrouble?.(this.text, reason);
   }
 }

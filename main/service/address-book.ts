@@ -89,12 +89,13 @@ export class AddressBook {
       this.#hosts.delete(host.name);
       this.#options.onTrouble(host.name, null);
     }
-    for (const name of wanted) {
-      if (this.#hosts.has(name)) continue;
+    const fresh = [...wanted].filter((name) => !this.#hosts.has(name));
+    for (const name of fresh) {
       const host = { name, cancel: nothing, isLooking: false, failures: 0, lookedMs: -Infinity };
       this.#hosts.set(name, host);
-      this.#look(host);
     }
+    if (fresh.some((name) => this.#known.has(name))) this.#options.onAddresses(this.addresses);
+    for (const host of this.#hosts.values()) if (fresh.includes(host.name)) this.#look(host);
   }
 
   /** A server cannot be reached at the addresses that are known: looks them up again. */

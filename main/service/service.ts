@@ -23,6 +23,7 @@ import { compileRules } from '../lists/rules.ts';
 import type { HealthReport } from './health.ts';
 import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
 import { LiveTopic } from './live.ts';
+import type { NetworkWatch } from './network-watch.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
 import { planAddRule, planRemoveRule } from './rule-edits.ts';
@@ -39,6 +40,8 @@ export interface ServiceOptions extends ReportParts {
   readonly policy: PolicyMessage;
   /** Takes new plain servers for resolving host names of lists and encrypted upstreams. */
   readonly setBootstrap: (servers: readonly string[]) => void;
+  /** Says whether the machine is on another network. */
+  readonly network: Pick<NetworkWatch, 'hasChanged'>;
   /** Addresses of encrypted upstreams. */
   readonly addressBook: Pick<AddressBook, 'setHosts' | 'networkChanged'>;
   readonly upstreamNotices: UpstreamNotices;
@@ -249,7 +252,8 @@ export class Service implements ServiceClient {
 
   /** Takes settings that were edited or read again into use. */
   #apply(config: Config): void {
-    const { plane, lists, log, health, setBootstrap, addressBook } = this.#options;
+    const { plane, lists, log, health, setBootstrap } = this.#options;
+    const { addressBook, upstreamNotices } = this.#options;
     const before = this.#applied;
     this.#applied = config;
     health.setProblem('settings', null);
@@ -258,6 +262,7 @@ export class Service implements ServiceClient {
     if (differ(upstreamSettings(before), upstreamSettings(config))) {
       plane.setUpstreams(config.dns.upstreams, upstreamUse(config));
       addressBook.setHosts(hostsToResolve(config));
+      upstreamNotices.keepOnly(config);
       log.setNames(lists.listNames, plane.upstreams);
     }
     // Answers of the servers that a suffix had before are not those of its servers now.
@@ -287,8 +292,9 @@ export class Service implements ServiceClient {
   }
 
   #sample(): void {
-    const { clock, health, plane, upstreamNotices } = this.#options;
+    const { clock, health, plane, upstreamNotices, network } = this.#options;
     health.sample(plane.counters());
+    if (network.hasChanged()) this.networkChanged();
     upstreamNotices.lookAtClock(this.#applied, clock.wallMs());
     this.#cancelSample = clock.after(SAMPLE_MS, () => {
       this.#sample();

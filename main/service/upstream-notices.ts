@@ -2,7 +2,7 @@
  * Tells people in plain sentences what is wrong with upstreams: certificates, names without an
  * address, a clock that cannot be right. Used by the service.
  */
-import { isSecure, nameToResolve, parseUpstream } from '../net/upstream-address.ts';
+import { formatUpstream, isSecure, nameToResolve, parseUpstream } from '../net/upstream-address.ts';
 import type { UpstreamServer } from '../net/upstream-address.ts';
 import { isClockWrong } from '../net/wall-clock.ts';
 import type { Config } from '../contract/config.ts';
@@ -12,6 +12,8 @@ import type { Health } from './health.ts';
 /** Sets and ends the notices of one health report. */
 export class UpstreamNotices {
   readonly #health: Health;
+  /** Upstreams with a notice. */
+  readonly #troubled = new Set<string>();
 
   constructor(health: Health) {
     this.#health = health;
@@ -21,6 +23,14 @@ export class UpstreamNotices {
   trouble(upstream: string, reason: string | null): void {
     const sentence = `The upstream ${upstream} cannot be used: ${reason ?? ''}.`;
     this.#health.setNotice(`upstream ${upstream}`, reason === null ? null : sentence);
+    if (reason === null) this.#troubled.delete(upstream);
+    else this.#troubled.add(upstream);
+  }
+
+  /** Other settings: what is said about servers that are gone is no longer of interest. */
+  keepOnly(config: Config): void {
+    const kept = new Set(configuredServers(config).map(formatUpstream));
+    for (const upstream of this.#troubled) if (!kept.has(upstream)) this.trouble(upstream, null);
   }
 
   noAddress(host: string, reason: string | null): void {

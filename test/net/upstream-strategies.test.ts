@@ -288,7 +288,7 @@ test('an address that fails is followed by the next, and all of them by a new lo
 function cookieOf(bytes: Buffer): string {
   const opt = (decode(bytes).additionals ?? []).find(({ type }) => type === 'OPT');
   if (opt?.type !== 'OPT') return '';
-  const option = opt.options.find(({ code }) => code === 10);
+  const option = opt.options.find(({ code }) => (code as number) === 10);
   return (option as { data?: Buffer } | undefined)?.data?.toString('hex') ?? '';
 }
 

@@ -57,7 +57,7 @@ test('found addresses are told, kept on disk, and used first at the next start',
   const second = await openBook(t, file);
   second.book.setHosts(['dns.example']);
   assert.deepEqual(second.book.addresses, { 'dns.example': ['192.0.2.1', '2001:db8::1'] });
-  assert.deepEqual(second.seen, []);
+  assert.deepEqual(second.seen, [{ 'dns.example': ['192.0.2.1', '2001:db8::1'] }]);
   // Nobody answers, but nothing is missing either.
   assert.deepEqual(second.troubles, []);
 });

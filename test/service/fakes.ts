@@ -231,6 +231,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     setBootstrap: (servers) => bootstraps.push(servers),
     addressBook: { setHosts: (names) => hosts.push(names), networkChanged: () => undefined },
     upstreamNotices: new UpstreamNotices(health),
+    network: { hasChanged: () => false },
   });
   late.service = service;
   return { service, plane, lists, log, health, store, protection, file, bootstraps, hosts };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Certificate } from './certificates.ts';
 import { findTool } from './tools.ts';
-import { freeUdpPort } from './unbound.ts';
+import { freeTcpPort, freeUdpPort } from './unbound.ts';
 
 export interface Dnsdist {
   readonly port: number;
@@ -19,13 +19,28 @@ export interface Dnsdist {
 export async function startDnsdist(
   t: Pick<TestContext, 'after'>,
   backendPort: number,
+  certificate: Certificate,
+): Promise<Dnsdist> {
+  // A port that was free a moment ago may be another connection's own by now.
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start(t, backendPort, certificate);
+    } catch (error) {
+      if (tries === 5) throw error;
+    }
+  }
+}
+
+async function start(
+  t: Pick<TestContext, 'after'>,
+  backendPort: number,
   { key, cert }: Certificate,
 ): Promise<Dnsdist> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-dnsdist-'));
   const [port, tlsPort, httpsPort] = [
     await freeUdpPort(),
-    await freeUdpPort(),
-    await freeUdpPort(),
+    await freeTcpPort(),
+    await freeTcpPort(),
   ] as const;
   const [keyFile, certFile] = [join(folder, 'server.key'), join(folder, 'server.pem')];
   await writeFile(keyFile, key);

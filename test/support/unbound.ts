@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -28,8 +30,8 @@ export async function startUnbound(
 ): Promise<Unbound> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-unbound-'));
   const port = await freeUdpPort();
-  const tlsPort = certificate === undefined ? 0 : await freeUdpPort();
-  const httpsPort = certificate === undefined ? 0 : await freeUdpPort();
+  const tlsPort = certificate === undefined ? 0 : await freeTcpPort();
+  const httpsPort = certificate === undefined ? 0 : await freeTcpPort();
   const secure =
     certificate === undefined ? '' : await secureLines(folder, certificate, tlsPort, httpsPort);
   const file = join(folder, 'unbound.conf');
@@ -83,6 +85,15 @@ remote-control:
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A TCP port of 127.0.0.1 that nothing used a moment ago. */
+export async function freeTcpPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((done) => server.close(() => done()));
+  return port;
 }
 
 async function secureLines(
