@@ -1,6 +1,7 @@
 /**
  * The part of the kill test that runs inside a sandbox, for one kind of owner. Started by kill.ts;
- * prints one line of JSON per run. Arguments: flavour, seed, count.
+ * prints one line of JSON per run. Arguments: flavour, folder of the
+ * journal, seed, count.
  *
  * Each run: the app takes over (and, for some moments, gives back); at the chosen moment the victim
  * dies; then the system's stub must find a name outside within BOUND_MS, and everything the owner
@@ -41,8 +42,10 @@ const STATE_MS = 2_000;
 const WOKEN_MS = 1_500;
 const RESTORE = fileURLToPath(new URL('../../test/system-dns/support/restore.ts', import.meta.url));
 
-const [flavour, seed, count] = process.argv.slice(2) as [Flavour, string, string];
-const directory = '/var/lib/sluice-kill-test';
+const [flavour, directory, seed, count] = process.argv.slice(2) as [
+  Flavour,
+  ...[string, string, string],
+];
 const machine = new Machine(flavour);
 const ownerName = flavour.startsWith('resolv.conf') ? 'resolv.conf' : flavour;
 const owner = systemOwners().find(({ name }) => name === ownerName);
@@ -146,7 +149,7 @@ async function oneRun(run: Run, index: number): Promise<RunResult> {
     resolvedMs = await timeToResolve(OUTSIDE_ADDRESS, BOUND_MS);
     if (resolvedMs === Infinity) failure = `no name was found within ${String(BOUND_MS)} ms`;
     else await until('the state of before', async () => (await snapshot()) === before, STATE_MS);
-    if (failure === '' && run.victim === 'app stopped, woken later') await wake(app, before);
+    if (failure === '' && run.victim === 'app stopped, woken later') await wake(app, run, before);
   } catch (error) {
     failure = error instanceof Error ? error.message : String(error);
   }
@@ -159,11 +162,22 @@ async function oneRun(run: Run, index: number): Promise<RunResult> {
 }
 
 /** An app that goes on where it was, after its guardian gave back, must not take over again. */
-async function wake(app: App, before: string): Promise<void> {
+async function wake(app: App, { moment }: Run, before: string): Promise<void> {
+  const guardian = app.guardians.at(-1);
+  if (guardian !== undefined) {
+    await until('the guardian to act', () => !isAlive(markOf(guardian)), 5_000);
+  }
   process.kill(app.pid, 'SIGCONT');
   app.say('release');
-  app.say('state');
-  if (app.guardians.length > 0) await app.done('state');
+  if (guardian === undefined) {
+    // It was stopped before it had changed anything: it goes on, and gives back when told to.
+    await app.done('on');
+    app.say('off');
+    await app.done('off');
+  } else if (!moment.includes('busy')) {
+    app.say('state');
+    await app.done('state');
+  }
   await delay(WOKEN_MS);
   await until('the state of before, woken', async () => (await snapshot()) === before, STATE_MS);
   if ((await timeToResolve(OUTSIDE_ADDRESS, BOUND_MS)) === Infinity) throw new Error('no answer');

@@ -6,6 +6,7 @@
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { FLAVOURS, type Flavour } from '../../test/system-dns/support/machine.ts';
@@ -29,7 +30,8 @@ async function runFlavour(flavour: Flavour, seed: number, count: number): Promis
   const layer = flavour === 'resolvconf' ? binaries.openresolv : binaries.services;
   const sandbox = await Sandbox.open(layer);
   try {
-    const words = [process.execPath, INSIDE, flavour, String(seed), String(count)];
+    const directory = join(sandbox.folder, 'state');
+    const words = [process.execPath, INSIDE, flavour, directory, String(seed), String(count)];
     const child = spawn('nsenter', sandbox.enter(words), { stdio: ['ignore', 'pipe', 'inherit'] });
     const results: RunResult[] = [];
     for await (const line of createInterface({ input: child.stdout })) {
