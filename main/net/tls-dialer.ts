@@ -25,7 +25,8 @@ export interface Dialer {
   readonly idleMs: number;
   /**
    * @param ready  called once when bytes may be sent; never after the socket's `close`
-   * @returns      the socket, whose `close` event tells the end; null without an address
+   * @returns      the socket, whose `close` event tells the end; null without an address, or for a
+   *               while after a failure
    */
   dial(ready: () => void): Socket | null;
   /** The last connection attempt does not get on: another address next time. */
@@ -52,6 +53,11 @@ export interface TlsDialerOptions {
 
 /** RFC 7858 §3.4 leaves it to the client; servers close after about ten to thirty seconds. */
 const IDLE_MS = 30_000;
+/** Wait after all addresses have failed in turn: doubles from the first to the last. */
+const BACKOFF_FIRST_US = 50_000;
+const BACKOFF_LAST_US = 2_000_000;
+/** A connection that we gave up after so long was not answered; earlier, it was not needed. */
+const GIVEN_UP_US = 500_000;
 /** Servers that answer out of order take many questions on one connection. */
 const BUSY_QUESTIONS = 64;
 
@@ -65,6 +71,8 @@ export class TlsDialer implements Dialer {
   #next = 0;
   /** Failed in turn since the last success. */
   #failedInTurn = 0;
+  /** No connection is tried before this. */
+  #pauseUntilUs = 0;
   #session: Buffer | null = null;
   #context: SecureContext | null = null;
 
@@ -84,12 +92,14 @@ export class TlsDialer implements Dialer {
     this.#addresses = addresses;
     this.#next = 0;
     this.#failedInTurn = 0;
+    this.#pauseUntilUs = 0;
   }
 
   /** For another network: an observer must not see the old session there (RFC 8446 §C.4). */
   forget(): void {
     this.#session = null;
     this.#failedInTurn = 0;
+    this.#pauseUntilUs = 0;
   }
 
   doubt(): void {
@@ -98,7 +108,8 @@ export class TlsDialer implements Dialer {
 
   dial(ready: () => void): TLSSocket | null {
     const address = this.#addresses[this.#next % Math.max(this.#addresses.length, 1)];
-    if (address === undefined) return null;
+    const startedUs = this.#options.clock.nowUs();
+    if (address === undefined || startedUs < this.#pauseUntilUs) return null;
     const socket = this.#connect(address);
     socket.unref();
     socket.setNoDelay(true);
@@ -108,7 +119,7 @@ export class TlsDialer implements Dialer {
       failure ??= error;
     });
     socket.on('close', () => {
-      if (!isReady) this.#failed(failure);
+      if (!isReady) this.#failed(failure, startedUs);
     });
     let session: Buffer | null = null;
     socket.on('session', (ticket) => {
@@ -161,13 +172,22 @@ export class TlsDialer implements Dialer {
     return pinTrouble(socket, server);
   }
 
-  #failed(error: NodeJS.ErrnoException | null): void {
+  /** @param error  null when we closed it ourselves */
+  #failed(error: NodeJS.ErrnoException | null, startedUs: number): void {
     const { server, owner, clock } = this.#options;
+    const nowUs = clock.nowUs();
+    if (error === null && nowUs - startedUs < GIVEN_UP_US) return;
     this.#next++;
     this.#session = null;
-    const reason =
-      error === null ? 'it closed the connection' : explainFailure(error, server, clock.wallMs());
     this.#failedInTurn++;
-    owner.notConnected(reason, this.#failedInTurn >= this.#addresses.length);
+    const rounds = Math.floor(this.#failedInTurn / this.#addresses.length);
+    const isLastAddress = this.#failedInTurn % this.#addresses.length === 0;
+    if (isLastAddress) {
+      const doublings = Math.min(rounds - 1, 10);
+      this.#pauseUntilUs = nowUs + Math.min(BACKOFF_FIRST_US * 2 ** doublings, BACKOFF_LAST_US);
+    }
+    const reason =
+      error === null ? 'it does not answer' : explainFailure(error, server, clock.wallMs());
+    owner.notConnected(reason, isLastAddress);
   }
 }

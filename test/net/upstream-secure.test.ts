@@ -3,6 +3,9 @@
  * believed, what is sent, how connections are shared, and what a failure costs.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { readAnswer } from '../support/dns-client.ts';
 import { certificates, SERVER_NAME } from '../support/certificates.ts';
@@ -311,4 +314,40 @@ test('a TLS server that speaks no HTTP/2 is explained', async (t) => {
   const { pool } = openTrusting(t, [text], all);
   assert.equal((await ask(pool, 'a.example')).failure, 'refused');
   assert.match(pool.states[0]?.trouble ?? '', /HTTP\/2/);
+});
+
+test('a server with a bad certificate is not connected to again and again', async (t) => {
+  const all = await certificates();
+  const server = await FakeSecureUpstream.open(t, 'tls', all.expired, answerByName);
+  const other = await FakeUpstream.open(t, answerByName);
+  const { pool, troubles } = openTrusting(t, [server.text(), other.endpoint], all);
+  for (let index = 0; index < 300; index++) {
+    assert.equal((await ask(pool, `n${String(index)}.example`)).upstream, 1);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const failures = pool.states[0]?.failures ?? 0;
+  assert.ok(failures < 20, `${String(failures)} failures`);
+  assert.deepEqual(troubles, ['its certificate has expired'], 'told once');
+});
+
+test('a server that accepts and says nothing costs one hedge delay once', async (t) => {
+  const all = await certificates();
+  const mute = createServer();
+  mute.listen(0, '127.0.0.1');
+  await once(mute, 'listening');
+  t.after(() => {
+    mute.close();
+  });
+  const { port } = mute.address() as AddressInfo;
+  const other = await FakeUpstream.open(t, answerByName);
+  const text = `tls://127.0.0.1:${String(port)}`;
+  const { pool } = openTrusting(t, [text, other.endpoint], all);
+  const first = await ask(pool, 'a.example');
+  assert.ok(first.tookMs > 100 && first.tookMs < 400, `took ${String(first.tookMs)} ms`);
+  for (let index = 0; index < 60; index++) {
+    const { tookMs } = await ask(pool, `n${String(index)}.example`);
+    assert.ok(tookMs < 120, `took ${String(tookMs)} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.equal(pool.states[0]?.trouble, 'it does not answer');
 });

@@ -28,6 +28,20 @@ export async function startUnbound(
   records: readonly string[],
   certificate?: { readonly key: string; readonly cert: string },
 ): Promise<Unbound> {
+  // A port that was free a moment ago may be another connection's own by now.
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start(records, certificate);
+    } catch (error) {
+      if (tries === 5) throw error;
+    }
+  }
+}
+
+async function start(
+  records: readonly string[],
+  certificate: { readonly key: string; readonly cert: string } | undefined,
+): Promise<Unbound> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-unbound-'));
   const port = await freeUdpPort();
   const tlsPort = certificate === undefined ? 0 : await freeTcpPort();
