@@ -26,11 +26,14 @@ import { expandServers } from './net/system-servers.ts';
 import { realClock } from './service/clock.ts';
 import { ConfigStore } from './service/config-store.ts';
 import { Health } from './service/health.ts';
+import { AddressBook } from './service/address-book.ts';
+import { NetworkWatch } from './service/network-watch.ts';
 import { buildPolicy } from './service/policy-builder.ts';
 import { ProtectionSwitch } from './service/protection.ts';
 import { buildId, programVersion, rendererPath, resourcePath } from './service/resources.ts';
 import { Service } from './service/service.ts';
 import { SettingsCache } from './service/settings-cache.ts';
+import { hostsToResolve, UpstreamNotices, upstreamUse } from './service/upstream-notices.ts';
 
 /** Ports tried, on the same address, when port 53 cannot be had and a fallback is allowed. */
 const FALLBACK_PORTS = [5353, 15353];
@@ -139,7 +142,7 @@ async function startParts(
   const clock = realClock;
   const health = new Health(clock);
   // The parts call back as soon as they are open; what comes before the service stands, it reads.
-  const late: { service?: Service } = {};
+  const late: Late = {};
   const rings = logRings(config.dns.threads);
   const bootstrap = bootstrapLookup(config, listen);
 
@@ -165,8 +168,11 @@ async function startParts(
     rules: compileRules(config.rules),
     lists: lists.table,
   });
+  const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
+  const { addressBook, upstreamNotices } = upstreams;
+  closers.add(() => addressBook.close());
   const plane = await startPlane(options, listen, {
-    upstreams: config.dns.upstreams,
+    ...upstreams.planeOptions,
     threads: config.dns.threads,
     rings,
     policy,
@@ -177,13 +183,59 @@ async function startParts(
     },
   });
   closers.add(() => plane.close());
+  late.plane = plane;
+  // What was found while the threads were starting.
+  plane.setAddresses(addressBook.addresses);
   const log = await logOpening;
   late.service = new Service({
     ...{ version, clock, store, protection, health, plane, lists, log, policy },
+    ...{ addressBook, upstreamNotices, network: new NetworkWatch(clock) },
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,
   });
   return { service: late.service, listening: plane.listening };
+}
+
+/** What the parts call back into, once it stands. */
+interface Late {
+  service?: Service;
+  plane?: DataPlane;
+}
+
+/** What the data plane needs to know about upstreams, and who keeps it up to date. */
+async function openUpstreams(
+  dataDirectory: string,
+  config: Config,
+  lookup: LookupFunction,
+  health: Health,
+  late: Late,
+) {
+  const upstreamNotices = new UpstreamNotices(health);
+  const addressBook = await AddressBook.open({
+    ...{ lookup, clock: realClock },
+    file: join(dataDirectory, 'upstream-addresses.json'),
+    onAddresses: (addresses) => late.plane?.setAddresses(addresses),
+    onTrouble: (host, reason) => {
+      upstreamNotices.noAddress(host, reason);
+      late.service?.stateChanged();
+    },
+    onSaveFailed: (reason) => {
+      health.setNotice('addresses', `Addresses of upstreams are not remembered: ${reason}.`);
+    },
+  });
+  addressBook.setHosts(hostsToResolve(config));
+  const planeOptions: Pick<PlaneOptions, 'upstreams' | 'upstreamUse' | 'addresses' | 'onUpstream'> =
+    {
+      upstreams: config.dns.upstreams,
+      upstreamUse: upstreamUse(config),
+      addresses: addressBook.addresses,
+      onUpstream: (news) => {
+        if (news.kind === 'unreachable') addressBook.refresh(news.host);
+        else upstreamNotices.trouble(news.upstream, news.reason);
+        late.service?.stateChanged();
+      },
+    };
+  return { addressBook, upstreamNotices, planeOptions };
 }
 
 type PlaneOptions = Parameters<typeof DataPlane.start>[0];
@@ -223,7 +275,7 @@ async function openLists(
   options: ComposeOptions,
   config: Config,
   lookup: LookupFunction,
-  late: { service?: Service },
+  late: Late,
 ): Promise<ListManager> {
   return ListManager.open({
     directory: join(options.dataDirectory, 'lists'),
@@ -243,7 +295,7 @@ async function openLog(
   dataDirectory: string,
   config: Config,
   rings: SharedArrayBuffer[],
-  late: { service?: Service },
+  late: Late,
 ): Promise<QueryLog> {
   return QueryLog.open({
     directory: join(dataDirectory, 'log'),

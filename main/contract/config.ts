@@ -27,6 +27,27 @@ const plainServer = z
     },
   );
 
+/** Any upstream: a plain server, tls://, https:// or an sdns:// stamp. */
+const upstream = z
+  .string()
+  .max(4_096)
+  .refine(
+    (text) => plainServer.safeParse(text).success || /^(tls|https|sdns):\/\/\S+$/.test(text),
+    {
+      error:
+        'an IP address such as 9.9.9.9, 9.9.9.9:53 or [2620:fe::fe]:53, tls://dns.quad9.net, ' +
+        'https://dns.quad9.net/dns-query, an sdns:// stamp, or "system"',
+    },
+  );
+
+/** A domain name without escapes: corp.example, 168.192.in-addr.arpa. */
+const domainName = z
+  .string()
+  .max(254)
+  .regex(/^([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?$/, {
+    error: 'a domain name such as corp.example or 168.192.in-addr.arpa',
+  });
+
 const listSource = z.strictObject({
   /** Shown to people and kept in the log; unique. */
   name: z.string().min(1).max(64),
@@ -42,7 +63,16 @@ export const configSchema = z.strictObject({
   dns: z
     .strictObject({
       listen: z.array(listenAddress).min(1).max(16).default(['127.0.0.1:53']),
-      upstreams: z.array(plainServer).min(1).max(16).default(['9.9.9.9', '1.1.1.1', 'system']),
+      upstreams: z.array(upstream).min(1).max(16).default(['9.9.9.9', '1.1.1.1', 'system']),
+      /** Which of the upstreams is asked first. */
+      strategy: z.enum(['in-order', 'fastest', 'race', 'spread']).default('in-order'),
+      /** Upstreams for a name and all names below it; the longest suffix wins. */
+      suffixes: z
+        .record(domainName, z.array(upstream).min(1).max(LIMITS.suffixServersMax))
+        .refine((suffixes) => Object.keys(suffixes).length <= LIMITS.suffixesMax, {
+          error: `at most ${String(LIMITS.suffixesMax)} suffixes`,
+        })
+        .default({}),
       bootstrap: z.array(plainServer).min(1).max(8).default(['9.9.9.9', '1.1.1.1', 'system']),
       threads: z.int().min(1).max(LIMITS.threadsMax).default(1),
     })

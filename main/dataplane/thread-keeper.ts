@@ -9,7 +9,8 @@
 import { Worker } from 'node:worker_threads';
 import { fromWire } from '../contract/errors.ts';
 import { threadEntry } from '../contract/thread-entry.ts';
-import type { FromThread, ThreadSetup, ToThread } from './messages.ts';
+import type { UpstreamState } from '../net/upstream.ts';
+import type { FromThread, ThreadSetup, ToThread, UpstreamNews } from './messages.ts';
 
 const BACKOFF_FIRST_MS = 50;
 const BACKOFF_LAST_MS = 5_000;
@@ -39,6 +40,7 @@ export interface KeeperOptions {
   /** One sentence for the health report. */
   readonly onFault: (reason: string) => void;
   readonly onRestart: () => void;
+  readonly onUpstream: (news: UpstreamNews) => void;
 }
 
 /** What a thread says when it answers. */
@@ -54,7 +56,9 @@ export class ThreadKeeper {
   #ended: Promise<void> = Promise.resolve();
   /** Who waits for the thread to have done what it was told, by message id. */
   readonly #settling = new Map<number, () => void>();
-  #settleId = 0;
+  /** Who waits for the state of the upstreams, by message id. */
+  readonly #describing = new Map<number, (states: readonly UpstreamState[]) => void>();
+  #lastId = 0;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -73,9 +77,17 @@ export class ThreadKeeper {
   /** Resolves when the thread has done all that was posted; at once when none runs. */
   settled(): Promise<void> {
     if (this.#worker === null) return Promise.resolve();
-    const id = ++this.#settleId;
+    const id = ++this.#lastId;
     this.post({ kind: 'settle', id });
     return new Promise((resolve) => this.#settling.set(id, resolve));
+  }
+
+  /** How the thread's upstreams are doing; empty when none runs. */
+  upstreamStates(): Promise<readonly UpstreamState[]> {
+    if (this.#worker === null) return Promise.resolve([]);
+    const id = ++this.#lastId;
+    this.post({ kind: 'describe-upstreams', id });
+    return new Promise((resolve) => this.#describing.set(id, resolve));
   }
 
   /** The end of the thread; answers on their way are waited for. Idempotent. */
@@ -123,6 +135,8 @@ export class ThreadKeeper {
           this.#worker = null;
           for (const settle of this.#settling.values()) settle();
           this.#settling.clear();
+          for (const resolveStates of this.#describing.values()) resolveStates([]);
+          this.#describing.clear();
           if (performance.now() - startedMs > STEADY_MS) this.#backoffMs = BACKOFF_FIRST_MS;
           if (isListening && !this.#isClosing) this.#restartLater(cause);
           reject(cause);
@@ -133,11 +147,25 @@ export class ThreadKeeper {
   }
 
   #hear(message: FromThread): void {
-    if (message.kind === 'fault') {
-      this.#options.onFault(`${this.#options.name}: ${message.reason}`);
-    } else if (message.kind === 'settled') {
-      this.#settling.get(message.id)?.();
-      this.#settling.delete(message.id);
+    switch (message.kind) {
+      case 'fault':
+        this.#options.onFault(`${this.#options.name}: ${message.reason}`);
+        break;
+      case 'settled':
+        this.#settling.get(message.id)?.();
+        this.#settling.delete(message.id);
+        break;
+      case 'upstream-states':
+        this.#describing.get(message.id)?.(message.states);
+        this.#describing.delete(message.id);
+        break;
+      case 'upstream-trouble':
+      case 'unreachable':
+        this.#options.onUpstream(message);
+        break;
+      case 'listening':
+      case 'failed':
+        break;
     }
   }
 

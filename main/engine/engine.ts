@@ -14,6 +14,7 @@ import { runPipeline } from './pipeline.ts';
 import type { Policy } from './policy.ts';
 import type { Client, Clock, Counters, Exchange, QuerySink, Random } from './ports.ts';
 import { Tally } from './tally.ts';
+import { SuffixSet } from './suffix-set.ts';
 import { Turn } from './turn.ts';
 import { UPSTREAM_QUERY_BYTES_MAX } from './upstream-query.ts';
 
@@ -118,6 +119,7 @@ function transparentPolicy(): Policy {
     rules: DomainTable.empty(),
     lists: DomainTable.empty(),
     cache: { entriesMax: 0, ttlMinSeconds: 0, ttlMaxSeconds: 86_400, staleSecondsMax: 0 },
+    suffixes: new SuffixSet([]),
     logMode: 'off',
   };
 }

@@ -3,6 +3,7 @@
  * data-plane thread whole, and swapped by reference between two packets.
  */
 import type { DomainTable } from './domain-table.ts';
+import type { SuffixSet } from './suffix-set.ts';
 
 export type BlockingAnswer = 'null-address' | 'nxdomain' | 'nodata' | 'refused';
 
@@ -23,6 +24,8 @@ export interface Policy {
     readonly ttlMaxSeconds: number;
     readonly staleSecondsMax: number;
   };
+  /** Suffixes with upstreams of their own: no special name is answered here below them. */
+  readonly suffixes?: SuffixSet;
   /** 'anonymous' truncates client addresses before they reach the log ring; 'off' logs nothing. */
   readonly logMode: 'full' | 'anonymous' | 'off';
 }

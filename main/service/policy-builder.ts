@@ -23,7 +23,7 @@ export function buildPolicy({
   rules,
   lists,
 }: PolicyParts): PolicyMessage {
-  const { blocking, cache, log } = config;
+  const { blocking, cache, dns, log } = config;
   return {
     version,
     filtering,
@@ -37,6 +37,7 @@ export function buildPolicy({
       ttlMaxSeconds: cache.ttlMaxSeconds,
       staleSecondsMax: cache.staleSecondsMax,
     },
+    suffixes: Object.keys(dns.suffixes),
     logMode: log.mode,
   };
 }

@@ -33,6 +33,7 @@ const CALLS: [name: string, input: unknown][] = [
   ['lists.refresh', { name: 'New' }],
   ['lists.remove', { name: 'New' }],
   ['lists.remove', { name: 'New' }],
+  ['upstreams.list', {}],
   ['settings.get', {}],
   ['settings.get', { extra: 1 }],
   ['no.such.method', {}],

@@ -9,6 +9,8 @@ const PACKAGES = {
   dig: 'bind9-dnsutils',
   kdig: 'knot-dnsutils',
   unbound: 'unbound',
+  dnsdist: 'dnsdist',
+  openssl: 'openssl',
   dnsmasq: 'dnsmasq-base',
   dnsperf: 'dnsperf',
   chromium: 'chromium',

@@ -71,8 +71,8 @@ function judge(hash: number, result: ExchangeResult, parts: Parts): Verdict {
     cache.storeFailure(query, hash, tick, FAILURE_SECONDS, answer.rcode, reason);
     return 'failed-reply';
   }
-  // A queue of ours that is full says nothing about the question.
-  if (result.failure !== 'full') {
+  // A queue of ours that is full, or a network that is away, says nothing about the question.
+  if (result.failure !== 'full' && result.failure !== 'offline') {
     const reason = failureReason(result);
     cache.storeFailure(query, hash, tick, FAILURE_SECONDS, RCODE.servFail, reason);
   }
@@ -90,7 +90,7 @@ function isFailure(rcode: number): boolean {
 }
 
 function failureReason(result: ExchangeResult): Reason {
-  if (result.failure === 'timeout') return REASON.upstreamTimeout;
+  if (result.failure === 'timeout' || result.failure === 'offline') return REASON.upstreamTimeout;
   return result.failure === 'full' ? REASON.upstreamFull : REASON.upstreamRefused;
 }
 
