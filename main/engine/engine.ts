@@ -5,6 +5,9 @@
  */
 import { COUNTER } from '../contract/counters.ts';
 import { LIMITS } from '../contract/limits.ts';
+import { AnswerInspector, type RebindingGuard } from './answer-inspector.ts';
+import { AnswerName } from './answer-name.ts';
+import { AnswerRewriter } from './answer-rewriter.ts';
 import { Answer, ReplyReader } from './answer.ts';
 import { AnswerCache, tickAt } from './cache.ts';
 import { DomainTable } from './domain-table.ts';
@@ -12,7 +15,9 @@ import type { Parts } from './parts.ts';
 import { PendingQuestions } from './pending.ts';
 import { runPipeline } from './pipeline.ts';
 import type { Policy } from './policy.ts';
-import type { Client, Clock, Counters, Exchange, QuerySink, Random } from './ports.ts';
+import type { Alarm, Client, Clock, Counters, Exchange, QuerySink, Random } from './ports.ts';
+import { CONNECTIVITY_NAME_LIST } from './connectivity.ts';
+import { SuffixSet } from './suffix-set.ts';
 import { Tally } from './tally.ts';
 import { Turn } from './turn.ts';
 import { UPSTREAM_QUERY_BYTES_MAX } from './upstream-query.ts';
@@ -28,6 +33,8 @@ export interface EnginePorts {
   readonly exchange: Exchange;
   readonly sink: QuerySink;
   readonly counters: Counters;
+  /** Without one, a stale answer waits until the upstreams have failed. */
+  readonly alarm?: Alarm;
   /** Instead of LIMITS.cacheBytesMax. */
   readonly cacheBytesMax?: number;
 }
@@ -38,6 +45,7 @@ export class Engine {
   /** Until the first `setPolicy`, everything is forwarded and nothing filtered, kept or logged. */
   constructor(ports: EnginePorts) {
     const { slots } = ports.counters;
+    const policy = transparentPolicy();
     const bytesMax = ports.cacheBytesMax ?? LIMITS.cacheBytesMax;
     this.#parts = {
       turn: new Turn(),
@@ -48,7 +56,17 @@ export class Engine {
       tally: new Tally(ports.clock, ports.sink, slots),
       cached: new Answer(),
       reader: new ReplyReader(),
-      policy: transparentPolicy(),
+      inspector: new AnswerInspector(),
+      rewriter: new AnswerRewriter(),
+      coverRewriter: new AnswerRewriter(),
+      targetName: new AnswerName(),
+      alarm: ports.alarm ?? null,
+      policy,
+      guard: guardOf(policy),
+      staleOff: new SuffixSet(policy.cache.staleOff),
+      failuresInRow: 0,
+      downUntilTick: 0,
+      refreshes: 0,
       originUs: ports.clock.nowUs(),
       isClosed: false,
       upstreamQuery: new Uint8Array(UPSTREAM_QUERY_BYTES_MAX),
@@ -60,8 +78,15 @@ export class Engine {
 
   /** Takes effect with the next packet. Answers that are on their way are not looked at again. */
   setPolicy(policy: Policy): void {
-    this.#parts.policy = policy;
-    this.#parts.cache.configure(policy.cache.entriesMax, policy.cache.staleSecondsMax);
+    const parts = this.#parts;
+    const before = parts.policy;
+    parts.policy = policy;
+    parts.cache.configure(policy.cache.entriesMax, policy.cache.staleSecondsMax);
+    parts.staleOff = new SuffixSet(policy.cache.staleOff);
+    if (JSON.stringify(before.rebinding) === JSON.stringify(policy.rebinding)) return;
+    parts.guard = guardOf(policy);
+    // What is kept was cut by the former rules.
+    parts.cache.clear();
   }
 
   /**
@@ -109,6 +134,12 @@ export class Engine {
   }
 }
 
+/** Names that check connectivity may have any address: dns.msftncsi.com has a unique-local one. */
+function guardOf({ rebinding }: Policy): RebindingGuard {
+  const allow = new SuffixSet([...rebinding.allow, ...CONNECTIVITY_NAME_LIST]);
+  return { enabled: rebinding.enabled, sharedSpace: rebinding.sharedSpace, allow };
+}
+
 function transparentPolicy(): Policy {
   return {
     version: 0,
@@ -117,7 +148,15 @@ function transparentPolicy(): Policy {
     blockingTtlSeconds: 10,
     rules: DomainTable.empty(),
     lists: DomainTable.empty(),
-    cache: { entriesMax: 0, ttlMinSeconds: 0, ttlMaxSeconds: 86_400, staleSecondsMax: 0 },
+    cache: {
+      entriesMax: 0,
+      ttlMinSeconds: 0,
+      ttlMaxSeconds: 86_400,
+      staleSecondsMax: 0,
+      staleOff: [],
+      prefetch: false,
+    },
+    rebinding: { enabled: false, sharedSpace: false, allow: [] },
     logMode: 'off',
   };
 }

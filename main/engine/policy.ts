@@ -22,6 +22,18 @@ export interface Policy {
     readonly ttlMinSeconds: number;
     readonly ttlMaxSeconds: number;
     readonly staleSecondsMax: number;
+    /** Suffixes that are never answered stale. */
+    readonly staleOff: readonly string[];
+    /** Popular answers are fetched anew before they expire. */
+    readonly prefetch: boolean;
+  };
+  /** Private addresses in the answers for public names are left out. */
+  readonly rebinding: {
+    readonly enabled: boolean;
+    /** 100.64.0.0/10 counts as private. */
+    readonly sharedSpace: boolean;
+    /** Suffixes whose names may have private addresses. */
+    readonly allow: readonly string[];
   };
   /** 'anonymous' truncates client addresses before they reach the log ring; 'off' logs nothing. */
   readonly logMode: 'full' | 'anonymous' | 'off';

@@ -23,7 +23,7 @@ export function buildPolicy({
   rules,
   lists,
 }: PolicyParts): PolicyMessage {
-  const { blocking, cache, log } = config;
+  const { blocking, cache, log, rebinding } = config;
   return {
     version,
     filtering,
@@ -36,6 +36,13 @@ export function buildPolicy({
       ttlMinSeconds: cache.ttlMinSeconds,
       ttlMaxSeconds: cache.ttlMaxSeconds,
       staleSecondsMax: cache.staleSecondsMax,
+      staleOff: cache.staleOff,
+      prefetch: cache.prefetch,
+    },
+    rebinding: {
+      enabled: rebinding.enabled,
+      sharedSpace: rebinding.sharedSpace,
+      allow: rebinding.allow,
     },
     logMode: log.mode,
   };

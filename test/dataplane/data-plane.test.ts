@@ -35,7 +35,15 @@ function policy(version: number, rules: readonly string[]): PolicyMessage {
     blockingTtlSeconds: 10,
     rules: compileRules(rules),
     lists: compileRules([]),
-    cache: { entriesMax: 1_000, ttlMinSeconds: 0, ttlMaxSeconds: 86_400, staleSecondsMax: 0 },
+    cache: {
+      entriesMax: 1_000,
+      ttlMinSeconds: 0,
+      ttlMaxSeconds: 86_400,
+      staleSecondsMax: 0,
+      staleOff: [],
+      prefetch: true,
+    },
+    rebinding: { enabled: true, sharedSpace: false, allow: [] },
     logMode: 'full',
   };
 }
