@@ -41,6 +41,7 @@ export class AnswerName implements NameView {
     this.labelCount = 0;
     const bodyEnd = answer.bodyAt + answer.bodyLength;
     const bodyOffset = HEADER_BYTES + (to - from) + QUESTION_REST_BYTES;
+    let isInQuestion = false;
     let bytes = answer.bytes;
     let place = at;
     let end = bodyEnd;
@@ -48,7 +49,7 @@ export class AnswerName implements NameView {
     let bound = answer.bodyLength + bodyOffset;
     for (;;) {
       // The root label behind the question's labels is not there to be read.
-      if (place === to && bytes === question) return this.#finish();
+      if (isInQuestion && place === to) return this.#finish();
       if (place >= end) return false;
       const size = bytes[place] as number;
       if (size === 0) return this.#finish();
@@ -57,13 +58,14 @@ export class AnswerName implements NameView {
         place += size + 1;
         continue;
       }
-      if (size < 0xc0 || bytes === question || place + 2 > end) return false;
+      if (size < 0xc0 || isInQuestion || place + 2 > end) return false;
       const target = ((size & 0x3f) << 8) | (bytes[place + 1] as number);
       if (target >= bound || target < HEADER_BYTES) return false;
       bound = target;
       if (target >= bodyOffset) {
         place = answer.bodyAt + target - bodyOffset;
       } else {
+        isInQuestion = true;
         bytes = question;
         place = from + target - HEADER_BYTES;
         if (place > to) return false;

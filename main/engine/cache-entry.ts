@@ -147,6 +147,22 @@ export class CacheEntries {
     return true;
   }
 
+  /** Whether the entry is about a name, name[0, length), or on demand about one below it. */
+  isNamed(position: number, name: Uint8Array, length: number, orBelow: boolean): boolean {
+    const own = this.nameLength(position);
+    const extra = own - length;
+    if (extra < 0 || (extra > 0 && !orBelow)) return false;
+    const bytes = this.#bytes;
+    const start = this.nameAt(position);
+    let at = start;
+    while (at < start + extra) at += (bytes[at] as number) + 1;
+    if (at !== start + extra) return false;
+    for (let index = 0; index < length; index++) {
+      if (bytes[at + index] !== name[index]) return false;
+    }
+    return true;
+  }
+
   /** Bytes of the name, at `nameAt`. */
   nameLength(position: number): number {
     return (this.words[position + KEY] as number) & 0xff;

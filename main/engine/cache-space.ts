@@ -224,6 +224,7 @@ export class CacheSpace {
   drop(position: number): void {
     this.#index.remove(this.all.hash(position), position);
     this.#forget(position);
+    this.#publish();
   }
 
   /** Its words stay as a dead record until the queue comes round to them. */

@@ -17,9 +17,11 @@
 import type { Reason } from '../contract/outcome.ts';
 import { Answer } from './answer.ts';
 import { ANY_TYPE, TICK_BITS, TICKS_PER_SECOND, type CacheEntries } from './cache-entry.ts';
+import { questionOf, readImage, writeImage, type ImageEntry } from './cache-image.ts';
 import { CacheSpace } from './cache-space.ts';
+import { readRecords, type CachedItem } from './cache-view.ts';
 import { hashMix } from './name.ts';
-import type { Query } from './query.ts';
+import { Query, QUERY_OK } from './query.ts';
 import { RCODE } from './wire.ts';
 
 export { TICKS_PER_SECOND };
@@ -81,6 +83,91 @@ export class AnswerCache {
 
   clear(): void {
     this.#space.clear();
+  }
+
+  /** What is kept about a name; folded labels, name[0, length). Looks through all entries. */
+  inspect(name: Uint8Array, length: number, tick: number): CachedItem[] {
+    const all = this.#all;
+    const items: CachedItem[] = [];
+    this.#space.forEach((position) => {
+      if (!all.isNamed(position, name, length, false)) return;
+      const answer = new Answer();
+      all.show(position, answer);
+      const nameAt = all.nameAt(position);
+      items.push({
+        type: all.type(position),
+        qclass: all.qclass(position),
+        dnssecOk: (all.keyBits(position) & 1) !== 0,
+        checkingDisabled: (all.keyBits(position) & 2) !== 0,
+        rcode: answer.rcode,
+        failure: answer.failure,
+        ageSeconds: tickSeconds(answer.storedTick, tick),
+        leftSeconds: tickSeconds(tick, all.expires(position)),
+        hits: all.hits(position),
+        bytes: all.size(position) * 4,
+        isStripped: answer.isStripped,
+        records: readRecords(answer, all.bytes, nameAt, nameAt + length),
+      });
+    });
+    return items;
+  }
+
+  /** Forgets what is kept about a name, and on demand about all below it. Returns how many. */
+  flush(name: Uint8Array, length: number, withBelow: boolean): number {
+    const found: number[] = [];
+    this.#space.forEach((position) => {
+      if (this.#all.isNamed(position, name, length, withBelow)) found.push(position);
+    });
+    for (const position of found) this.#space.drop(position);
+    return found.length;
+  }
+
+  /** All answers, no failures, as bytes; see cache-image.ts. */
+  save(tick: number, savedMs: number, key: number): Uint8Array {
+    const all = this.#all;
+    const entries: ImageEntry[] = [];
+    this.#space.forEach((position) => {
+      if (all.isFailure(position)) return;
+      const answer = new Answer();
+      all.show(position, answer);
+      entries.push({
+        type: all.type(position),
+        qclass: all.qclass(position),
+        keyBits: all.keyBits(position),
+        bytes: all.bytes,
+        nameAt: all.nameAt(position),
+        nameLength: all.nameLength(position),
+        answer,
+        ageTicks: tick - answer.storedTick,
+        lifeTicks: all.expires(position) - answer.storedTick,
+      });
+    });
+    return writeImage(entries, savedMs, key);
+  }
+
+  /**
+   * Takes the answers of an image in, older by the time since it was saved. An image from the
+   * future is of no use: the wall clock was wrong, then or now.
+   *
+   * @returns  how many were still of use
+   */
+  restore(image: Uint8Array, tick: number, nowMs: number, key: number): number {
+    const read = readImage(image, key);
+    const passedMs = read === null ? -1 : nowMs - read.savedMs;
+    if (read === null || !(passedMs >= 0)) return 0;
+    const passedTicks = Math.ceil((passedMs / 1_000) * TICKS_PER_SECOND);
+    const query = new Query();
+    let taken = 0;
+    for (const entry of read.entries) {
+      const age = entry.ageTicks + passedTicks;
+      if (age >= entry.lifeTicks + this.#space.staleTicks) continue;
+      const packet = questionOf(entry);
+      if (query.read(packet, 0, packet.length) !== QUERY_OK) continue;
+      entry.answer.lifetimeSeconds = entry.lifeTicks >> TICK_BITS;
+      this.store(query, this.keyHash(query), tick - age, entry.answer);
+      taken++;
+    }
+    return taken;
   }
 
   /** Hash of the question: name, type, class, DO and CD. Signed 32 bits. */

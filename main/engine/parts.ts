@@ -4,6 +4,7 @@ import type { AnswerName } from './answer-name.ts';
 import type { AnswerRewriter } from './answer-rewriter.ts';
 import type { Answer, ReplyReader } from './answer.ts';
 import type { AnswerCache } from './cache.ts';
+import type { ClientGate } from './client-gate.ts';
 import type { PendingQuestions } from './pending.ts';
 import type { Policy } from './policy.ts';
 import type { Alarm, Clock, Exchange } from './ports.ts';
@@ -29,6 +30,8 @@ export interface Parts {
   readonly targetName: AnswerName;
   /** Null: nobody is woken, stale answers are given when the upstreams have failed. */
   readonly alarm: Alarm | null;
+  /** Null: everybody may ask as often as he likes. */
+  readonly gate: ClientGate | null;
   /** Swapped by reference between two packets. */
   policy: Policy;
   /** Of the policy, ready for use. */
@@ -44,6 +47,8 @@ export interface Parts {
   /** Origin of cache ticks, on the clock's own scale. */
   readonly originUs: number;
   isClosed: boolean;
+  /** Toggles with each packet over the rate limit. */
+  slips: number;
   /** The query on its way to `exchange`; UPSTREAM_QUERY_BYTES_MAX bytes. */
   readonly upstreamQuery: Uint8Array;
   /** Where late answers are written, one at a time; empty until the first is due. */

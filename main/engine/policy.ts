@@ -6,6 +6,23 @@ import type { DomainTable } from './domain-table.ts';
 
 export type BlockingAnswer = 'null-address' | 'nxdomain' | 'nodata' | 'refused';
 
+/** Addresses that begin with the same bits. */
+export interface Network {
+  /** 16 bytes; IPv4 as ::ffff:a.b.c.d. */
+  readonly bytes: Uint8Array;
+  /** How many bits count, of the 128. */
+  readonly bits: number;
+}
+
+/** Who may ask, and how often. */
+export interface Access {
+  readonly allow: readonly Network[];
+  /** Without a rate limit. */
+  readonly exempt: readonly Network[];
+  /** Of one client over UDP; 0: no limit. */
+  readonly queriesPerSecond: number;
+}
+
 export interface Policy {
   /** Grows with each policy; shown in status so that a change can be seen to have arrived. */
   readonly version: number;
@@ -26,6 +43,8 @@ export interface Policy {
     readonly staleOff: readonly string[];
     /** Popular answers are fetched anew before they expire. */
     readonly prefetch: boolean;
+    /** Answers are kept in a file over a restart. */
+    readonly persist: boolean;
   };
   /** Private addresses in the answers for public names are left out. */
   readonly rebinding: {
@@ -35,6 +54,7 @@ export interface Policy {
     /** Suffixes whose names may have private addresses. */
     readonly allow: readonly string[];
   };
+  readonly access: Access;
   /** 'anonymous' truncates client addresses before they reach the log ring; 'off' logs nothing. */
   readonly logMode: 'full' | 'anonymous' | 'off';
 }

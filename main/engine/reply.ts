@@ -111,6 +111,11 @@ export function writeAnswer(
   return finish(turn, bodyAt + answer.bodyLength, answer.rcode, ede);
 }
 
+/** Nothing but the hint to ask over TCP. */
+export function writeTruncated(turn: Turn): number {
+  return truncate(turn, startReply(turn, 0, false), 0);
+}
+
 /** Header, question and OPT with TC set: the client asks again over TCP. RFC 2181 §9. */
 function truncate(turn: Turn, bodyAt: number, rcode: number): number {
   turn.isTruncated = true;

@@ -20,6 +20,7 @@ import type { QueryEvent } from '../contract/query-event.ts';
 import { findings, pathText } from '../contract/schema-text.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
 import { compileRules } from '../lists/rules.ts';
+import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
 import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
 import { LiveTopic } from './live.ts';
@@ -127,6 +128,11 @@ export class Service implements ServiceClient {
     if (!this.#closed) this.#publish();
   }
 
+  /** The machine is in another network, or was asleep: called by whoever notices. */
+  networkChanged(): void {
+    if (!this.#closed) this.#options.plane.networkChanged();
+  }
+
   /** New rows from the query log, oldest first. */
   rowsLogged(rows: readonly QueryEvent[], leftOut: number): void {
     this.#live.push(rows, leftOut);
@@ -172,7 +178,7 @@ export class Service implements ServiceClient {
   }
 
   #makeHandlers(): Handlers {
-    const { store, protection, log } = this.#options;
+    const { store, protection, log, plane } = this.#options;
     return {
       status: () => this.#reports.status(),
       pause: ({ minutes }) => protection.pause(minutes),
@@ -185,6 +191,8 @@ export class Service implements ServiceClient {
       },
       ...this.#makeRuleHandlers(),
       ...this.#makeListHandlers(),
+      'cache.inspect': (input) => inspectCache(plane, input),
+      'cache.flush': (input) => flushCache(plane, input),
       'settings.get': () => ({ config: store.config }),
     };
   }

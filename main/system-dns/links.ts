@@ -18,7 +18,8 @@ const ARPHRD_TUNNELS = new Set([
   0xfffe, // no hardware: tun, WireGuard
 ]);
 /** Bridges and links that carry the traffic of containers and machines, not this machine's. */
-const CONTAINER_NAMES = /^(docker\d|br-[0-9a-f]{12}$|veth[0-9a-f]{6,}|virbr\d|lxcbr\d|lxdbr\d|podman\d|cni\d|vnet\d|flannel)/;
+const CONTAINER_NAMES =
+  /^(docker\d|br-[0-9a-f]{12}$|veth[0-9a-f]{6,}|virbr\d|lxcbr\d|lxdbr\d|podman\d|cni\d|vnet\d|flannel)/;
 
 /** @param sys  for tests */
 export function linkKind(name: string, sys = '/sys'): LinkKind {

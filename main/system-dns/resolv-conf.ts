@@ -5,7 +5,8 @@
 import type { DnsServer } from './owner.ts';
 
 /** First line of the file while we are on. */
-export const HEADER = '# Sluice answers here; the file from before is kept as resolv.conf.sluice-before.';
+export const HEADER =
+  '# Sluice answers here; the file from before is kept as resolv.conf.sluice-before.';
 
 /** The addresses of all nameserver lines, in order. */
 export function nameservers(text: string): string[] {

@@ -207,7 +207,8 @@ export class ResolvFileOwner implements ResolverOwner {
   }
 
   async #isImmutable(entry: Entry): Promise<boolean> {
-    if (process.platform !== 'linux' || entry.kind === 'none' || entry.kind === 'link') return false;
+    if (process.platform !== 'linux' || entry.kind === 'none' || entry.kind === 'link')
+      return false;
     try {
       const listed = await this.#run('lsattr', ['-d', this.#path]);
       return (listed.split(' ', 1)[0] ?? '').includes('i');

@@ -10,7 +10,11 @@ import { nameservers } from './resolv-conf.ts';
 
 /** "lo" first: both kinds put records of loopback interfaces before the others. */
 const RECORD = 'lo.sluice';
-const RECORD_FILES = ['run/resolvconf/interface', 'run/resolvconf/interfaces', 'run/resolvconf/keys'];
+const RECORD_FILES = [
+  'run/resolvconf/interface',
+  'run/resolvconf/interfaces',
+  'run/resolvconf/keys',
+];
 const DNS_PORT = 53;
 
 export interface ResolvconfOptions {
@@ -61,7 +65,9 @@ export class ResolvconfOwner implements ResolverOwner {
   async write(_before: OwnerItem, properties: Properties): Promise<void> {
     const { record } = properties;
     if (typeof record === 'string') {
-      await this.#run('resolvconf', [...(await this.#exclusive()), '-a', RECORD], { input: record });
+      await this.#run('resolvconf', [...(await this.#exclusive()), '-a', RECORD], {
+        input: record,
+      });
     } else if (record === null) {
       await this.#run('resolvconf', ['-d', RECORD]);
     }

@@ -42,8 +42,10 @@ function policy(version: number, rules: readonly string[]): PolicyMessage {
       staleSecondsMax: 0,
       staleOff: [],
       prefetch: true,
+      persist: false,
     },
-    rebinding: { enabled: true, sharedSpace: false, allow: [] },
+    rebinding: { enabled: false, sharedSpace: false, allow: [] },
+    access: { allow: [{ bytes: new Uint8Array(16), bits: 0 }], exempt: [], queriesPerSecond: 0 },
     logMode: 'full',
   };
 }

@@ -8,6 +8,7 @@ import type { CounterSnapshot } from '../../main/contract/counters.ts';
 import { AppError } from '../../main/contract/errors.ts';
 import type { ListStatus } from '../../main/contract/methods.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
+import type { CachedItem } from '../../main/engine/cache-view.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import type { ServiceClock } from '../../main/service/clock.ts';
 import { ConfigStore } from '../../main/service/config-store.ts';
@@ -103,8 +104,25 @@ export class FakePlane implements PlanePart {
     };
   }
 
+  flushed: (string | undefined)[] = [];
+  items: CachedItem[] = [];
+  networkChanges = 0;
+
   flushCache(): void {
-    throw new Error('not used');
+    this.flushed.push(undefined);
+  }
+
+  inspectCache(name: string) {
+    return Promise.resolve([name === 'kept.example' ? this.items : []]);
+  }
+
+  flushName(name: string, below: boolean): Promise<number> {
+    this.flushed.push(below ? `*.${name}` : name);
+    return Promise.resolve(2);
+  }
+
+  networkChanged(): void {
+    this.networkChanges++;
   }
 
   close(): Promise<void> {

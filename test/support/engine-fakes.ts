@@ -191,6 +191,7 @@ export function policy(options: PolicyOptions = {}): Policy {
     rules: DomainTable.empty(),
     lists: DomainTable.empty(),
     logMode: 'full',
+    access: { allow: [], exempt: [], queriesPerSecond: 0 },
     ...rest,
     cache: {
       entriesMax: 1_000,
@@ -199,6 +200,7 @@ export function policy(options: PolicyOptions = {}): Policy {
       staleSecondsMax: 3_600,
       staleOff: [],
       prefetch: true,
+      persist: false,
       ...cache,
     },
     rebinding: { enabled: true, sharedSpace: false, allow: [], ...rebinding },
