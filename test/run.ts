@@ -8,6 +8,7 @@
 import { glob } from 'node:fs/promises';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { build, isBuilt } from '../main/launch/build.ts';
 
 /** Order: what explains other failures comes first, what takes longest last. */
 const FOLDERS = [
@@ -45,6 +46,9 @@ if (chosen.length === 0) {
   process.stderr.write(`no test file matches ${filters.join(' ')}\n`);
   process.exit(1);
 }
+
+// Several tests start the built program; it must be the one of these sources.
+if (!(await isBuilt())) await build((line) => process.stdout.write(`${line}\n`));
 
 const skipped: string[] = [];
 let failed = 0;

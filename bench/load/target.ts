@@ -99,7 +99,7 @@ remote-control:
   return { port, close: () => end(child) };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const socket = createSocket('udp4');
   await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
   const { port } = socket.address();
@@ -107,7 +107,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function lineOf(
+export async function lineOf(
   child: ChildProcess,
   pattern: RegExp,
   timeoutMs: number,
@@ -142,7 +142,7 @@ async function lineOf(
   });
 }
 
-async function end(child: ChildProcess): Promise<void> {
+export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise<void>((done) => child.once('exit', () => done()));
   child.kill('SIGTERM');

@@ -24,6 +24,8 @@ export const ERROR_CODES = {
   NOT_ALLOWED: 'use the token of this instance',
   NOT_RUNNING: 'start Sluice first',
   ALREADY_RUNNING: 'stop the other instance, or use another data folder',
+  TAKEOVER_HELD: 'switch the other instance off first',
+  TAKEOVER_FAILED: 'look at the reason; the system resolver is as it was before',
   TOO_MANY: 'close another subscriber or connection first',
   INTERNAL: 'report this as a bug',
 } as const;

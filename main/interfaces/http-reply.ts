@@ -49,6 +49,8 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   NOT_RUNNING: 503,
   ALREADY_RUNNING: 409,
   TOO_MANY: 429,
+  TAKEOVER_HELD: 409,
+  TAKEOVER_FAILED: 500,
   INTERNAL: 500,
 };
 

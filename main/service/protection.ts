@@ -55,7 +55,8 @@ export class ProtectionSwitch {
     if (saved.state === 'paused' && saved.resumesAtMs !== null) {
       const byClock = saved.resumesAtMs - options.clock.wallMs();
       const remaining = Math.min(byClock, saved.remainingMs ?? byClock);
-      if (remaining > 0) made.#startPause(remaining);
+      const isSteady = byClock - remaining < DRIFT_MS;
+      if (remaining > 0) made.#startPause(remaining, isSteady ? saved.resumesAtMs : null);
     }
     return made;
   }
@@ -91,12 +92,14 @@ export class ProtectionSwitch {
     await this.#saving;
   }
 
-  #startPause(remainingMs: number): void {
+  /** @param endMs  the end to show; null when it follows from what is left */
+  #startPause(remainingMs: number, endMs: number | null = null): void {
     const { clock } = this.#options;
     this.#remainingMs = remainingMs;
     this.#seenWallMs = clock.wallMs();
     this.#seenMonotonicMs = clock.monotonicMs();
-    this.#state = { state: 'paused', resumesAtMs: Math.round(this.#seenWallMs + remainingMs) };
+    const resumesAtMs = endMs ?? Math.round(this.#seenWallMs + remainingMs);
+    this.#state = { state: 'paused', resumesAtMs };
     this.#scheduleTick();
   }
 

@@ -10,30 +10,14 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { read, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { REPORT_FILE, type GuardianOrders, type GuardianReport } from './guardian-orders.ts';
 import { GuardianWatch, PROBE_EVERY_MS, type Verdict } from './guardian-watch.ts';
 import { JournalFile } from './journal.ts';
 import type { DnsServer } from './owner.ts';
 import { systemOwners } from './owners.ts';
 import { isProbeAnswer, probeName, probeQuery } from './probe.ts';
-import { restore, type RestoreReport } from './restore.ts';
+import { restore } from './restore.ts';
 
-/** First line that the guardian reads. */
-export interface GuardianOrders {
-  /** Of the journal. */
-  readonly directory: string;
-  /** Where the engine answers. */
-  readonly servers: readonly DnsServer[];
-  /** Instance id of the engine, for the probe name. */
-  readonly instance: string;
-}
-
-/** Left beside the journal for the next start to tell. */
-export interface GuardianReport extends RestoreReport {
-  readonly atMs: number;
-  readonly verdict: Exclude<Verdict, 'fine'>;
-}
-
-export const REPORT_FILE = 'last-restore.json';
 /** A restore that fails is tried again: the owner may be restarting. */
 const RETRY_MS = 250;
 const RETRIES = 240;

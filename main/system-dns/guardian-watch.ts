@@ -4,9 +4,12 @@
  */
 
 /** Time between two probes of the engine. */
-export const PROBE_EVERY_MS = 250;
-/** Silence of the engine after which it counts as dead: leaves half a second for the restore. */
-export const SILENCE_MS = 1_500;
+export const PROBE_EVERY_MS = 200;
+/**
+ * Silence of the engine after which it counts as dead. With the time to notice (two probes) and
+ * the slowest owner's restore (NetworkManager, half a second) names are found again within 2 s.
+ */
+export const SILENCE_MS = 1_200;
 /** A tick this late means that this process itself stood still: its ear was closed, not the engine. */
 const STALL_MS = 1_000;
 

@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../contract/errors.ts';
-import type { GuardianOrders, GuardianReport } from './guardian-process.ts';
+import type { GuardianOrders, GuardianReport } from './guardian-orders.ts';
 
 /** A guardian that is not armed by then is none: the takeover is called off. */
 const ARMED_MS = 5_000;
@@ -38,12 +38,12 @@ export const startGuardian: StartGuardian = async (orders, events) => {
     stdio: ['pipe', 'pipe', 'ignore'],
     env: guardianEnvironment(),
   });
-  const process_ = new GuardianChild(child, events);
+  const guardian = new GuardianChild(child, events);
   child.stdin.on('error', () => undefined); // its exit says more
   child.stdin.write(`${JSON.stringify(orders)}\n`);
-  await process_.armed();
+  await guardian.armed();
   child.unref();
-  return process_;
+  return guardian;
 };
 
 class GuardianChild implements GuardianHandle {
@@ -136,7 +136,7 @@ function guardianEnvironment(): NodeJS.ProcessEnv {
   return {
     ELECTRON_RUN_AS_NODE: '1',
     MALLOC_ARENA_MAX: '1',
-    UV_THREADPOOL_SIZE: '1',
+    UV_THREADPOOL_SIZE: '2',
     ...(PATH !== undefined && { PATH }),
     ...(DBUS_SYSTEM_BUS_ADDRESS !== undefined && { DBUS_SYSTEM_BUS_ADDRESS }),
     ...(SystemRoot !== undefined && { SystemRoot }),

@@ -2,16 +2,16 @@
  * The journal of a takeover: what the resolver owner kept before us, exactly. It is on disk before
  * anything is changed, and goes when everything is given back.
  *
- *     takeover.journal   "sluice-journal 1 <SHA-256 of the body> <its length>\n" + body (JSON)
+ *     takeover.journal   "sluice-journal 1 <CRC-32 of the body> <its length>\n" + body (JSON)
  *     takeover.copy      the same once more: one unreadable sector must not cost a laptop its DNS
  *
  * The journal is also the lock: it is made with link(2), which fails when there is one. Each file
  * is written under a temporary name, synced and renamed, so a reader finds it whole or not at all;
- * the checksum is for disks that lie.
+ * the checksum is for disks that lie. Not node:crypto: loading it costs the guardian 2 MiB.
  */
-import { createHash, randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from './crc32.ts';
 import { syncFolder, writeDurably } from './durable-file.ts';
 import { OWNER_NAMES, type DnsServer, type OwnerItem, type OwnerName } from './owner.ts';
 import type { ProcessMark } from './process-mark.ts';
@@ -63,7 +63,7 @@ export class JournalFile {
    * @throws  the system's error when it cannot be written; no journal is left then
    */
   begin(content: Omit<Journal, 'id' | 'writtenAtMs'>): Journal | false {
-    const journal = { ...content, id: randomUUID(), writtenAtMs: Date.now() };
+    const journal = { ...content, id: crypto.randomUUID(), writtenAtMs: Date.now() };
     fs.mkdirSync(join(this.#main, '..'), { recursive: true, mode: 0o700 });
     const temporary = `${this.#main}.${String(process.pid)}.new`;
     try {
@@ -124,7 +124,7 @@ export function encode(journal: Journal): Buffer {
 export function decode(bytes: Buffer): JournalRead {
   const end = bytes.indexOf('\n');
   const [, sum, length] =
-    /^sluice-journal 1 ([0-9a-f]{64}) (\d+)$/.exec(bytes.toString('latin1', 0, Math.max(0, end))) ??
+    /^sluice-journal 1 ([0-9a-f]{8}) (\d+)$/.exec(bytes.toString('latin1', 0, Math.max(0, end))) ??
     [];
   if (sum === undefined) return { kind: 'damaged', reason: 'its first line is not a journal’s' };
   const body = bytes.subarray(end + 1);
@@ -149,5 +149,5 @@ function readFile(path: string): JournalRead {
 }
 
 function digest(body: Uint8Array): string {
-  return createHash('sha256').update(body).digest('hex');
+  return crc32(body).toString(16).padStart(8, '0');
 }

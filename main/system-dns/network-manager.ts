@@ -108,8 +108,8 @@ export class NetworkManagerOwner implements ResolverOwner {
     const kind = linkKind(name, this.#sys);
     if (kind === 'loopback' || kind === 'gone') return null;
     const args = [SERVICE, path, `${SERVICE}.Device`, 'GetAppliedConnection', 'u', '0'];
-    const [applied] = await busCall(this.#run, args);
-    const configs = await Promise.all([
+    const [[applied], ...configs] = await Promise.all([
+      busCall(this.#run, args),
       this.#configServers(String(device['Ip4Config']), 'IP4Config'),
       this.#configServers(String(device['Ip6Config']), 'IP6Config'),
     ]);

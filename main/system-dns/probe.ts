@@ -9,20 +9,20 @@
  * The nonce keeps caches out of it; the instance id is random, so no other server can know it.
  * resolved treats "internal" as unsigned, so DNSSEC does not stand in the way.
  */
-import { randomBytes, randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import type { DnsServer } from './owner.ts';
 
 export const PROBE_ZONE = 'probe.sluice.internal';
 
-/** A new id for one run of the engine: 16 hexadecimal digits. */
+/** A new id for one run of the engine: 16 hexadecimal digits that nobody can guess. */
 export function newInstanceId(): string {
-  return randomBytes(8).toString('hex');
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString('hex');
 }
 
-/** A name never asked before. */
+/** A name never asked before: 12 hexadecimal digits, which need not be secret. */
 export function probeName(instance: string): string {
-  return `${randomBytes(6).toString('hex')}.${instance}.${PROBE_ZONE}`;
+  const nonce = Math.floor(Math.random() * 2 ** 48).toString(16);
+  return `${nonce.padStart(12, '0')}.${instance}.${PROBE_ZONE}`;
 }
 
 /**
@@ -32,7 +32,7 @@ export function probeName(instance: string): string {
  */
 export function askServer(server: DnsServer, name: string, timeoutMs: number): Promise<boolean> {
   const isV6 = server.address.includes(':');
-  const id = randomInt(0x1_0000);
+  const id = Math.floor(Math.random() * 0x1_0000);
   const socket = createSocket(isV6 ? 'udp6' : 'udp4');
   return new Promise((resolve) => {
     const end = (answered: boolean): void => {

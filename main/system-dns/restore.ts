@@ -27,6 +27,8 @@ export interface RestoreReport {
 export interface RestoreOptions {
   readonly journal: JournalFile;
   readonly owners: readonly ResolverOwner[];
+  /** What the caller knows of a takeover whose journal may be gone from the disk. */
+  readonly known?: Journal;
   /** Called before each write, with its name. */
   readonly onStep?: (step: string) => void | Promise<void>;
 }
@@ -36,6 +38,7 @@ export async function restore(options: RestoreOptions): Promise<RestoreReport> {
   const found = options.journal.read();
   switch (found.kind) {
     case 'none':
+      if (options.known) return finish(options, await undo(options, options.known), '');
       return { outcome: 'nothing', detail: 'the resolver was not taken over', items: [] };
     case 'damaged':
       return finish(options, await releaseAll(options), `the journal is damaged: ${found.reason}`);

@@ -83,9 +83,14 @@ export class DesktopApp {
       timeout: START_MS,
     });
     const app = new DesktopApp(electron);
-    app.#page = await electron.firstWindow({ timeout: START_MS });
-    await app.page.getByRole('heading', { name: 'Protection is on' }).waitFor();
-    return app;
+    try {
+      app.#page = await electron.firstWindow({ timeout: START_MS });
+      await app.page.getByRole('heading', { name: 'Protection is on' }).waitFor();
+      return app;
+    } catch (error) {
+      electron.process().kill('SIGKILL');
+      throw new Error(`the app did not come up; it said: ${app.output.join('')}`, { cause: error });
+    }
   }
 
   get page(): Page {

@@ -42,24 +42,25 @@ let display: VirtualDisplay;
 let upstream: FakeUpstream;
 let app: DesktopApp;
 let port = 0;
+/** What must be closed at the end, last first, however far the start came. */
+const closers: (() => Promise<unknown>)[] = [];
 
 before(async () => {
   if ('reason' in runtime) return;
   await ensureBuilt();
   folder = await mkdtemp(join(tmpdir(), 'sluice-desktop-'));
+  closers.push(() => rm(folder, { recursive: true, force: true }));
   display = await openDisplay();
+  closers.push(() => display.close());
   upstream = await openUpstream();
+  closers.push(() => upstream.close());
   args = await prepareFolder(folder, { upstream: upstream.endpoint, blocked: [BLOCKED] });
-  app = await DesktopApp.start(runtime, display, args);
-  port = await app.dnsPort();
+  await start();
+  closers.push(() => app.quit());
 });
 
 after(async () => {
-  if ('reason' in runtime) return;
-  await app.quit();
-  await upstream.close();
-  await display.close();
-  await rm(folder, { recursive: true, force: true });
+  for (const close of closers.reverse()) await close();
 });
 
 test('answers real queries and shows them, blocked ones marked', OPTIONS, async () => {

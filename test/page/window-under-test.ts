@@ -3,7 +3,6 @@
  * that a page must not do: console errors, uncaught errors, violations of the strict policy.
  */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,9 +10,10 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { build } from 'vite';
+import { findTool, missingTools } from '../support/tools.ts';
 import { FakeService } from './fake-service.ts';
 
-const chromiumPath = '/usr/bin/chromium';
+const chromiumPath = findTool('chromium') ?? 'chromium';
 const stepMs = 50;
 const patienceMs = 10_000;
 
@@ -114,8 +114,9 @@ export class WindowLab {
 
 /** A group of tests with a lab; reported as skipped, with what to install, where it cannot run. */
 export function describeWindow(name: string, body: (lab: () => WindowLab) => void): void {
-  if (!existsSync(chromiumPath)) {
-    test(name, { skip: 'needs Chromium: apt-get install chromium' });
+  const missing = missingTools('chromium');
+  if (missing !== false) {
+    test(name, { skip: missing });
     return;
   }
   describe(name, () => {

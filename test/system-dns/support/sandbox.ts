@@ -13,7 +13,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { findTool } from '../../support/tools.ts';
-import type { OwnerBinaries } from './owner-binaries.ts';
+import type { Binaries } from './owner-binaries.ts';
 
 const SCRIPT = fileURLToPath(new URL('./sandbox.sh', import.meta.url));
 const run = promisify(execFile);
@@ -40,7 +40,7 @@ export class Sandbox {
   }
 
   /** @param binaries  laid over /usr and /etc; null for a sandbox without them */
-  static async open(binaries: OwnerBinaries | null): Promise<Sandbox> {
+  static async open(binaries: Binaries | null): Promise<Sandbox> {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-sandbox-'));
     prepareFolder(folder, binaries);
     const names = ['--net', '--mount', '--pid', '--ipc', '--uts', '--fork', '--mount-proc'];
@@ -80,7 +80,7 @@ export class Sandbox {
   }
 }
 
-function prepareFolder(folder: string, binaries: OwnerBinaries | null): void {
+function prepareFolder(folder: string, binaries: Binaries | null): void {
   const etc = join(folder, 'etc');
   execFileSync('cp', ['-a', '/etc', etc]);
   if (binaries) execFileSync('cp', ['-a', `${binaries.etc}/.`, etc]);

@@ -1,0 +1,81 @@
+/**
+ * The kill test: proves that a machine gets its DNS back whatever dies. `node bench/kill/kill.ts
+ * [--runs N] [--seed S] [--owner FLAVOUR]`; needs root, and downloads the owners' packages once.
+ *
+ * Every flavour gets its share of the runs in a sandbox of its own; the seed is printed first.
+ */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { FLAVOURS, type Flavour } from '../../test/system-dns/support/machine.ts';
+import { ownerBinaries } from '../../test/system-dns/support/owner-binaries.ts';
+import { missingForSandbox, Sandbox } from '../../test/system-dns/support/sandbox.ts';
+import type { RunResult } from './inside.ts';
+
+const INSIDE = fileURLToPath(new URL('./inside.ts', import.meta.url));
+const LANES = 2;
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '210' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    owner: { type: 'string' },
+  },
+});
+
+async function runFlavour(flavour: Flavour, seed: number, count: number): Promise<RunResult[]> {
+  const binaries = ownerBinaries();
+  const layer = flavour === 'resolvconf' ? binaries.openresolv : binaries.services;
+  const sandbox = await Sandbox.open(layer);
+  try {
+    const directory = join(sandbox.folder, 'state');
+    const words = [process.execPath, INSIDE, flavour, directory, String(seed), String(count)];
+    const child = spawn('nsenter', sandbox.enter(words), { stdio: ['ignore', 'pipe', 'inherit'] });
+    const results: RunResult[] = [];
+    for await (const line of createInterface({ input: child.stdout })) {
+      const result = JSON.parse(line, (key, value: unknown) =>
+        key === 'resolvedMs' && value === null ? Infinity : value,
+      ) as RunResult;
+      results.push(result);
+      const mark = result.failure === '' ? 'ok  ' : 'FAIL';
+      const { victim, moment, by, resolvedMs, failure } = result;
+      const text = `${mark} ${flavour} | ${victim} | ${moment} | ${by} | ${String(resolvedMs)} ms`;
+      process.stdout.write(`${text} ${failure}\n`);
+    }
+    return results;
+  } finally {
+    await sandbox.close();
+  }
+}
+
+const missing = missingForSandbox();
+if (missing !== false) {
+  process.stderr.write(`the kill test ${missing}\n`);
+  process.exit(2);
+}
+const flavours = FLAVOURS.filter((one) => values.owner === undefined || one === values.owner);
+const seed = Number(values.seed);
+const share = Math.ceil(Number(values.runs) / flavours.length);
+process.stdout.write(
+  `seed ${String(seed)}, ${String(share)} runs for each of ${flavours.join(', ')}\n`,
+);
+const results: RunResult[] = [];
+const queue = flavours.map((flavour, index) => ({ flavour, seed: seed + index }));
+await Promise.all(
+  Array.from({ length: LANES }, async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      results.push(...(await runFlavour(next.flavour, next.seed, share)));
+    }
+  }),
+);
+const failures = results.filter(({ failure }) => failure !== '');
+const times = results.map(({ resolvedMs }) => resolvedMs).sort((one, other) => one - other);
+const worst = times.at(-1) ?? NaN;
+const median = times[Math.floor(times.length / 2)] ?? NaN;
+process.stdout.write(
+  `${String(results.length)} runs, ${String(failures.length)} failed, names found again after ` +
+    `${String(median)} ms (median), ${String(worst)} ms (worst); seed ${String(seed)}\n`,
+);
+process.exit(failures.length === 0 && results.length > 0 ? 0 : 1);

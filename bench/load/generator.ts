@@ -1,0 +1,43 @@
+/** Runs the load generator in C (generator.c) and reads its one line of JSON. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { compileTool } from './c-tools.ts';
+import { assertSent } from './dnsperf.ts';
+
+const WINDOW = 1_024;
+const SOCKETS = 8;
+const run = promisify(execFile);
+
+export interface Heard {
+  readonly sent: number;
+  readonly answered: number;
+  readonly lost: number;
+  readonly qps: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** Answers by RCODE number. */
+  readonly rcodes: Record<string, number>;
+}
+
+/**
+ * @param rate  questions a second; 0 keeps WINDOW questions in flight, for the ceiling
+ * @throws Error "sent 0, expected N"
+ */
+export async function runGenerator(load: {
+  port: number;
+  file: string;
+  seconds: number;
+  rate: number;
+}): Promise<Heard> {
+  const { stdout, stderr } = await run(compileTool('generator'), [
+    String(load.port),
+    load.file,
+    String(load.seconds),
+    String(WINDOW),
+    String(load.rate),
+    String(SOCKETS),
+  ]);
+  const heard = JSON.parse(stdout) as Heard;
+  assertSent(heard.sent, Math.max(1, load.rate * load.seconds), stderr);
+  return heard;
+}
