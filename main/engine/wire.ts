@@ -67,7 +67,8 @@ export const EDE = {
   networkError: 23,
 } as const;
 
-/** EDNS option code of an extended error. RFC 8914 §2. */
+/** EDNS option codes. RFC 7828 §3.1, RFC 8914 §2. */
+export const OPTION_KEEPALIVE = 11;
 export const OPTION_EDE = 15;
 
 /** Bits of the third and fourth header byte. RFC 1035 §4.1.1, RFC 4035 §3.1.6, §3.2.2. */

@@ -6,7 +6,6 @@ import {
   ClientGate,
   createGateTable,
   GATE_DENIED,
-  GATE_LIMITED,
   GATE_OPEN,
 } from '../../main/engine/client-gate.ts';
 import { Engine } from '../../main/engine/engine.ts';
