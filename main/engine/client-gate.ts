@@ -67,7 +67,7 @@ export class ClientGate {
   constructor(table: SharedArrayBuffer, originUs: number) {
     this.#table = new Int32Array(table);
     this.#seed = this.#table[0] as number;
-    this.#originUs = originUs;
+    this.#originUs = originUs | 0;
   }
 
   /** Takes effect with the next packet. */
@@ -87,6 +87,7 @@ export class ClientGate {
 
   /**
    * @param address    16 bytes, as in Client
+   * @param nowUs      this thread's clock, whole microseconds, low 32 bits, signed
    * @param isLimited  whether the rate counts for this packet
    */
   admit(address: Uint8Array, nowUs: number, isLimited: boolean): GateVerdict {

@@ -124,7 +124,7 @@ export class Engine {
     turn.address = client.address;
     turn.transport = client.transport;
     tally.add(RECEIVED);
-    const written = this.#answer(packet, start, length, client, nowUs);
+    const written = this.#answer(packet, start, length, client);
     if (written > 0) tally.answered(turn, parts.policy.logMode);
     else if (written === 0) tally.add(IGNORED);
     return written;
@@ -135,18 +135,16 @@ export class Engine {
     return this.#parts.gate?.allows(address) ?? true;
   }
 
-  #answer(
-    packet: Uint8Array,
-    start: number,
-    length: number,
-    client: Client,
-    nowUs: number,
-  ): number {
+  #answer(packet: Uint8Array, start: number, length: number, client: Client): number {
     const parts = this.#parts;
     // Nobody can receive at port 0: a forged source.
     if (client.port === 0 || parts.isClosed) return 0;
     if (parts.gate !== null) {
-      const verdict = parts.gate.admit(client.address, nowUs, client.transport === 'udp');
+      const verdict = parts.gate.admit(
+        client.address,
+        parts.turn.startedUs | 0,
+        client.transport === 'udp',
+      );
       if (verdict === GATE_DENIED) {
         parts.tally.add(DENIED);
         return 0;

@@ -47,7 +47,7 @@ function admitted(one: ClientGate, text: string, times: number, nowUs: number): 
   let count = 0;
   const bytes = address(text);
   for (let time = 0; time < times; time++) {
-    if (one.admit(bytes, nowUs, true) === GATE_OPEN) count++;
+    if (one.admit(bytes, nowUs | 0, true) === GATE_OPEN) count++;
   }
   return count;
 }
@@ -123,7 +123,7 @@ describe('the rate limit', () => {
     for (let query = 0; query < 8_000; query++) {
       const nowUs = 50e6 + query * 250;
       const index = query % 4;
-      if (threads[index]?.admit(client, nowUs + index * 1e6, true) === GATE_OPEN) count++;
+      if (threads[index]?.admit(client, (nowUs + index * 1e6) | 0, true) === GATE_OPEN) count++;
     }
     // The burst of 2,000 and 2 s of 1,000.
     assert.ok(Math.abs(count - 4_000) <= 200, String(count));
