@@ -145,6 +145,7 @@ function play(harness: EngineHarness, dice: Dice): void {
     asked.done({ reply: isGiven ? reply : null, failure: isGiven ? null : 'timeout', upstream: 0 });
     if (!isGiven || verdict === REPLY_OK) for (const late of client.late) checkAnswer(late, query);
     client.late.length = 0;
+    if (isGiven && verdict !== REPLY_OK) harness.engine.flushCache();
   }
 }
 

@@ -21,6 +21,8 @@ interface Cleanup {
 
 export interface GatewayOptions extends PolicyOptions {
   readonly tcpBounds?: Partial<TcpBounds>;
+  /** 0, the default, lets the system choose one that is free for UDP and TCP. */
+  readonly port?: number;
 }
 
 /** A gateway on free ports of 127.0.0.1, closed when its test ends. */
@@ -35,7 +37,7 @@ export class Gateway {
   static async open(
     t: Cleanup,
     behaviour: Behaviour,
-    { tcpBounds, ...options }: GatewayOptions = {},
+    { tcpBounds, port = 0, ...options }: GatewayOptions = {},
   ): Promise<Gateway> {
     const upstream = await FakeUpstream.open(t, behaviour);
     const counters = { slots: new Float64Array(COUNTER_BLOCK_SLOTS) };
@@ -45,9 +47,8 @@ export class Gateway {
     const sink = new FakeSink();
     const engine = new Engine({ clock: systemClock, random, exchange: pool, sink, counters });
     engine.setPolicy(policy(options));
-    const common = { engine, counters, address: '127.0.0.1', port: 0, reusePort: false };
-    const udp = await openUdpListener(common);
-    const tcp = await openTcpListener(common, tcpBounds);
+    const common = { engine, counters, address: '127.0.0.1', reusePort: false };
+    const [udp, tcp] = await openBoth(common, port, tcpBounds);
     t.after(async () => {
       pool.close();
       engine.close();
@@ -105,6 +106,21 @@ export class Gateway {
       return await client.next();
     } finally {
       client.destroy();
+    }
+  }
+}
+
+type Common = Omit<Parameters<typeof openUdpListener>[0], 'port'>;
+
+async function openBoth(common: Common, port: number, bounds: Partial<TcpBounds> = {}) {
+  for (let tries = 1; ; tries++) {
+    const udp = await openUdpListener({ ...common, port });
+    try {
+      const tcp = await openTcpListener({ ...common, port: udp.port }, bounds);
+      return [udp, tcp] as const;
+    } catch (error) {
+      await udp.close();
+      if (tries === 10) throw error;
     }
   }
 }

@@ -8,6 +8,10 @@ import { delimiter, join } from 'node:path';
 const PACKAGES = {
   dig: 'bind9-dnsutils',
   kdig: 'knot-dnsutils',
+  drill: 'ldnsutils',
+  dnsdist: 'dnsdist',
+  unshare: 'util-linux',
+  getent: 'libc-bin',
   unbound: 'unbound',
   dnsmasq: 'dnsmasq-base',
   dnsperf: 'dnsperf',
