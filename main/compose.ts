@@ -176,6 +176,7 @@ async function startParts(
     threads: config.dns.threads,
     rings,
     policy,
+    cacheDirectory: dataDirectory,
     onFault: (reason) => {
       health.fault(reason);
       late.service?.stateChanged();

@@ -25,6 +25,8 @@ const facts: LogFacts = {
   reason: REASON.list,
   listId: LIST_ID_NONE,
   matchedLabels: 2,
+  matched: name,
+  matchedLength: 0,
   upstream: -1,
   durationUs: 42,
 };

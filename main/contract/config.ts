@@ -48,6 +48,20 @@ const domainName = z
     error: 'a domain name such as corp.example or 168.192.in-addr.arpa',
   });
 
+/** An address with a prefix length, 192.168.0.0/16 or fd00::/8; or one address. */
+const network = z
+  .string()
+  .regex(/^(\d{1,3}(\.\d{1,3}){3}(\/\d{1,2})?|[0-9a-fA-F]*:[0-9a-fA-F:.]*(\/\d{1,3})?)$/, {
+    error: 'a network such as 192.168.0.0/16 or fd00::/8',
+  });
+
+/** A name; what lies below it is meant too. */
+const suffix = z
+  .string()
+  .min(1)
+  .max(254)
+  .regex(/^[^\s/*]+$/, { error: 'a domain name such as home.example' });
+
 const listSource = z.strictObject({
   /** Shown to people and kept in the log; unique. */
   name: z.string().min(1).max(64),
@@ -69,11 +83,19 @@ export const configSchema = z.strictObject({
       /** Upstreams for a name and all names below it; the longest suffix wins. */
       suffixes: z
         .record(domainName, z.array(upstream).min(1).max(LIMITS.suffixServersMax))
-        .refine((suffixes) => Object.keys(suffixes).length <= LIMITS.suffixesMax, {
-          error: `at most ${String(LIMITS.suffixesMax)} suffixes`,
+        .refine((suffixes) => Object.keys(suffixes).length <= LIMITS.upstreamSuffixesMax, {
+          error: `at most ${String(LIMITS.upstreamSuffixesMax)} suffixes`,
         })
         .default({}),
       bootstrap: z.array(plainServer).min(1).max(8).default(['9.9.9.9', '1.1.1.1', 'system']),
+      /** Networks whose clients are answered; packets of all others are dropped silently. */
+      allow: z
+        .array(network)
+        .max(LIMITS.suffixesMax)
+        .default([
+          ...['127.0.0.0/8', '::1/128', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
+          ...['169.254.0.0/16', '100.64.0.0/10', 'fc00::/7', 'fe80::/10'],
+        ]),
       threads: z.int().min(1).max(LIMITS.threadsMax).default(1),
     })
     .prefault({}),
@@ -100,6 +122,30 @@ export const configSchema = z.strictObject({
       ttlMinSeconds: z.int().min(0).max(86_400).default(0),
       ttlMaxSeconds: z.int().min(1).max(604_800).default(86_400),
       staleSecondsMax: z.int().min(0).max(259_200).default(3_600),
+      /** Names, and all below them, that are never answered stale. */
+      staleOff: z.array(suffix).max(LIMITS.suffixesMax).default([]),
+      /** Popular answers are fetched anew shortly before they expire. */
+      prefetch: z.boolean().default(true),
+      /** Keeps the answers in a file over a restart. */
+      persist: z.boolean().default(false),
+    })
+    .prefault({}),
+  /** Private addresses in the answers for public names are left out. */
+  rebinding: z
+    .strictObject({
+      enabled: z.boolean().default(true),
+      /** Counts 100.64.0.0/10 (carriers, Tailscale) as private. */
+      sharedSpace: z.boolean().default(false),
+      /** Names, and all below them, that may have private addresses. */
+      allow: z.array(suffix).max(LIMITS.suffixesMax).default(['plex.direct']),
+    })
+    .prefault({}),
+  limits: z
+    .strictObject({
+      /** Of one IPv4 address or IPv6 /56; bursts of twice as many pass. 0: no limit. */
+      clientQueriesPerSecond: z.int().min(0).max(1_000_000).default(1_000),
+      /** Networks without that limit. */
+      exempt: z.array(network).max(LIMITS.suffixesMax).default(['127.0.0.0/8', '::1/128']),
     })
     .prefault({}),
   log: z

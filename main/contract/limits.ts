@@ -44,6 +44,21 @@ export const LIMITS = {
   /** Idle time after which a client's TCP connection is closed. RFC 7766 §6.2.3. */
   tcpIdleMs: 10_000,
 
+  /** Aliases (CNAME) followed in one answer; a longer chain is no answer. */
+  chainAliasesMax: 16,
+  /** Suffixes in one of the settings that name some, and CIDR blocks in an access list. */
+  suffixesMax: 256,
+  /** Refreshes of popular answers in flight, per data-plane thread. */
+  prefetchesMax: 64,
+  /** Wait for an upstream before a stale answer is given instead. RFC 8767 §5. */
+  staleAnswerMs: 1_800,
+  /** Clients whose query rate is kept track of, over all threads. */
+  rateClientsMax: 65_536,
+  /** One thread's part of the saved cache file. */
+  cacheFileBytesMax: 64 * 1024 * 1024,
+  /** Records shown of one inspected answer. */
+  inspectRecordsMax: 100,
+
   /** Bytes of stored answers, per data-plane thread; entries are bounded by `cache.entriesMax`. */
   cacheBytesMax: 8 * 1024 * 1024,
   /** An answer above this is forwarded but not stored. */
@@ -101,7 +116,7 @@ export const LIMITS = {
   /** UDP sockets towards upstreams, per data-plane thread, each on a random port. RFC 5452 §9.2. */
   upstreamSocketsMax: 256,
   /** Suffixes with upstreams of their own, and servers of one of them. */
-  suffixesMax: 32,
+  upstreamSuffixesMax: 32,
   suffixServersMax: 4,
   /** Host names of encrypted upstreams whose addresses are kept. */
   hostsMax: 64,

@@ -158,6 +158,26 @@ export const checkSchema = z.object({
   ),
 });
 
+/** One kept answer. */
+export const cachedEntrySchema = z.object({
+  /** Type of the question, or "any" for a name that does not exist, whatever the type. */
+  typeName: z.string(),
+  kind: z.enum(['answer', 'no-data', 'no-name', 'failure']),
+  rcode: z.int(),
+  reason: z.enum(REASONS),
+  ageSeconds: z.int(),
+  /** Negative: so long ago it expired; it may still serve while upstreams fail. */
+  leftSeconds: z.int(),
+  /** The question had DO, CD. */
+  dnssecOk: z.boolean(),
+  checkingDisabled: z.boolean(),
+  bytes: count,
+  /** Data-plane thread that holds it, from 1. */
+  thread: z.int(),
+  /** Answer section, "owner TTL type data" each; at most LIMITS.inspectRecordsMax. */
+  records: z.array(z.string()),
+});
+
 export const liveSchema = z.object({
   timeMs: z.number(),
   totals: totalsSchema,
@@ -283,6 +303,23 @@ export const METHODS = {
       strategy: configSchema.shape.dns.unwrap().shape.strategy.unwrap(),
       upstreams: z.array(upstreamStateSchema),
     }),
+  },
+  /** What the caches hold about a name, one entry a question and thread. No traffic. */
+  'cache.inspect': {
+    permission: 'read',
+    input: z.strictObject({ name: z.string().min(1).max(1_024) }),
+    output: z.object({ name: z.string(), entries: z.array(cachedEntrySchema) }),
+  },
+  /** Forgets what is kept about a name, or everything without one. */
+  'cache.flush': {
+    permission: 'write',
+    input: z.strictObject({
+      name: z.string().min(1).max(1_024).optional(),
+      /** All names below it too. */
+      below: z.boolean().default(false),
+    }),
+    /** Answers forgotten. */
+    output: z.object({ flushed: count }),
   },
   'settings.get': { permission: 'read', input: none, output: z.object({ config: configSchema }) },
 } as const satisfies Record<

@@ -31,9 +31,9 @@ export const REASONS = [
   'none',
   'list', // a block list names it
   'rule', // a user rule blocks it
-  'allow-rule', // a user or list rule allows it although something blocks it
+  'allow-rule', // a user or list rule allows it although something else blocks it
   'paused', // filtering is off or paused
-  'special-name', // RFC 6761 and its kind
+  'special-name', // RFC 6761 and its kind; or a connectivity check that a list names
   'malformed', // the query does not parse
   'not-implemented', // opcode or class that a gateway does not serve
   'upstream-timeout', // budget spent

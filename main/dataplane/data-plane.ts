@@ -8,10 +8,14 @@
  * Several threads need a runtime that spreads one port over them (`canReusePort`: Linux with
  * Node 22.12 or 23.1 and later). Elsewhere one thread does all the work, and `onFault` says so.
  */
+import { randomInt } from 'node:crypto';
+import { join } from 'node:path';
 import { COUNTER, COUNTER_BLOCK_SLOTS, COUNTERS } from '../contract/counters.ts';
 import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
 import { invariant } from '../contract/errors.ts';
 import type { Latency } from '../contract/methods.ts';
+import type { CachedItem } from '../engine/cache-view.ts';
+import { createGateTable } from '../engine/client-gate.ts';
 import { canReusePort } from '../net/packet-handler.ts';
 import { formatEndpoint, parseListen } from '../net/server-address.ts';
 import type { Endpoint } from '../net/server-address.ts';
@@ -49,6 +53,8 @@ export interface DataPlaneOptions {
   readonly policy: PolicyMessage;
   /** One sentence about something that went wrong and was survived. */
   readonly onFault: (reason: string) => void;
+  /** Folder for the answers that are kept over a restart; without it none are. */
+  readonly cacheDirectory?: string;
   /** For tests of runtimes without SO_REUSEPORT. */
   readonly mayReusePort?: boolean;
 }
@@ -82,6 +88,7 @@ export class DataPlane {
       addresses: options.addresses ?? {},
       policy: options.policy,
       restarts: 0,
+      gate: createGateTable(randomInt(2 ** 32)),
     };
     const blocks = Array.from({ length: threads }, makeBlock);
     const keepers = blocks.map((block, index) => makeKeeper(options, state, block, index, threads));
@@ -161,6 +168,23 @@ export class DataPlane {
     this.#post({ kind: 'flush-cache' });
   }
 
+  /** What the threads' caches hold about a name, thread by thread. */
+  async inspectCache(name: string): Promise<readonly (readonly CachedItem[])[]> {
+    return Promise.all(this.#keepers.map((keeper) => keeper.inspectCache(name)));
+  }
+
+  /** Forgets what is kept about a name, and with `below` about all below it. Returns how many. */
+  async flushName(name: string, below: boolean): Promise<number> {
+    const counts = await Promise.all(this.#keepers.map((keeper) => keeper.flushName(name, below)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Another network: its answers are not ours, and neither are its sockets. */
+  networkChanged(): void {
+    this.resetUpstreams();
+    this.flushCache();
+  }
+
   /** Resolves when every running thread has done what it was told before this call. */
   async settled(): Promise<void> {
     await Promise.all(this.#keepers.map((keeper) => keeper.settled()));
@@ -211,6 +235,8 @@ interface PlaneState {
   addresses: HostAddresses;
   policy: PolicyMessage;
   restarts: number;
+  /** One for all threads: engine/client-gate.ts. */
+  readonly gate: SharedArrayBuffer;
 }
 
 function usableThreads(options: DataPlaneOptions): number {
@@ -253,6 +279,11 @@ function makeKeeper(
         policy: state.policy,
         ring: options.rings[index] as SharedArrayBuffer,
         counters,
+        gate: state.gate,
+        cacheFile:
+          options.cacheDirectory === undefined
+            ? null
+            : join(options.cacheDirectory, `answers-${String(index)}.bin`),
       };
     },
   });

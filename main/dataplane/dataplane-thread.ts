@@ -8,6 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { COUNTER } from '../contract/counters.ts';
 import type { CounterName } from '../contract/counters.ts';
 import { invariant, toWire } from '../contract/errors.ts';
+import { ClientGate } from '../engine/client-gate.ts';
 import { DomainTable } from '../engine/domain-table.ts';
 import { Engine } from '../engine/engine.ts';
 import type { Policy } from '../engine/policy.ts';
@@ -17,6 +18,7 @@ import { systemClock } from '../net/clock.ts';
 import { loadUdpAddon } from '../net/native-udp-addon.ts';
 import { CryptoRandom } from '../net/random.ts';
 import { UpstreamPool } from '../net/upstream-pool.ts';
+import { readCacheFile, removeCacheFile, writeCacheFile } from './cache-file.ts';
 import { claimAlone, openListeners } from './listeners.ts';
 import type { Listeners } from './listeners.ts';
 import type { FromThread, PolicyMessage, ThreadSetup, ToThread } from './messages.ts';
@@ -48,16 +50,22 @@ const pool = new UpstreamPool({
   },
 });
 pool.setAddresses(setup.addresses);
+// All threads count the time of the gate from the same moment, the system's own.
+const gateOriginUs = Number(process.hrtime.bigint() / 1_000n) - systemClock.nowUs();
 const engine = new Engine({
   clock: systemClock,
   random,
   exchange: pool,
   sink: new LogRing(setup.ring),
   counters,
+  alarm: { after: (ms, run) => void setTimeout(run, ms).unref() },
+  gate: new ClientGate(setup.gate, gateOriginUs),
 });
+let policy = setup.policy;
 
 try {
   engine.setPolicy(openPolicy(setup.policy));
+  restoreCache();
   const { addon, reason } = loadUdpAddon();
   const common = { engine, counters, reusePort: setup.reusePort };
   if (setup.claimsAlone) await claimAlone(setup.listen, common);
@@ -96,6 +104,14 @@ function obey(message: ToThread, listeners: Listeners): void {
     case 'flush-cache':
       engine.flushCache();
       break;
+    case 'inspect-cache':
+      report({ kind: 'inspected', id: message.id, items: engine.inspectCache(message.name) });
+      break;
+    case 'flush-name': {
+      const count = engine.flushCacheOf(message.name, message.below);
+      report({ kind: 'flushed', id: message.id, count });
+      break;
+    }
     case 'settle':
       report({ kind: 'settled', id: message.id });
       break;
@@ -109,6 +125,7 @@ function obey(message: ToThread, listeners: Listeners): void {
 function takePolicy(message: PolicyMessage): void {
   try {
     engine.setPolicy(openPolicy(message));
+    policy = message;
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     report({ kind: 'fault', reason: `policy ${String(message.version)} was refused: ${text}` });
@@ -124,6 +141,28 @@ function openPolicy(message: PolicyMessage): Policy {
   };
 }
 
+/** A cache begins empty when its file is of no use. */
+function restoreCache(): void {
+  if (setup.cacheFile === null || !policy.cache.persist) return;
+  try {
+    const image = readCacheFile(setup.cacheFile);
+    if (image !== null) engine.restoreCache(image);
+  } catch (error) {
+    report({ kind: 'fault', reason: `the kept answers cannot be read: ${String(error)}` });
+  }
+}
+
+/** Keeps the answers for the next start, or removes what was kept before it was switched off. */
+function saveCache(): void {
+  if (setup.cacheFile === null) return;
+  try {
+    if (policy.cache.persist) writeCacheFile(setup.cacheFile, engine.saveCache());
+    else removeCacheFile(setup.cacheFile);
+  } catch (error) {
+    report({ kind: 'fault', reason: `the answers cannot be kept: ${String(error)}` });
+  }
+}
+
 /** Takes no more packets, lets answers that are on their way leave, and ends the thread. */
 async function close(listeners: Listeners): Promise<void> {
   listeners.stop();
@@ -131,6 +170,7 @@ async function close(listeners: Listeners): Promise<void> {
   while (pool.unfinished > 0 && performance.now() < untilMs) {
     await new Promise((resolve) => setTimeout(resolve, DRAIN_STEP_MS));
   }
+  saveCache();
   engine.close();
   pool.close();
   await listeners.close();

@@ -3,6 +3,7 @@
  * (dataplane-thread.ts). Tables, counters and log rings are shared memory; only references cross.
  */
 import type { WireError } from '../contract/errors.ts';
+import type { CachedItem } from '../engine/cache-view.ts';
 import type { Policy } from '../engine/policy.ts';
 import type { Endpoint } from '../net/server-address.ts';
 import type { UpstreamPlan } from '../net/upstream-plan.ts';
@@ -33,6 +34,10 @@ export interface ThreadSetup {
   readonly ring: SharedArrayBuffer;
   /** COUNTER_BLOCK_SLOTS doubles; totals of a thread that went before are kept. */
   readonly counters: SharedArrayBuffer;
+  /** Memory of engine/client-gate.ts, shared by all threads. */
+  readonly gate: SharedArrayBuffer;
+  /** Where this thread keeps its answers over a restart; null: nowhere. */
+  readonly cacheFile: string | null;
 }
 
 /** From the main thread. */
@@ -45,6 +50,15 @@ export type ToThread =
   /** Another network: upstream sockets are made anew. */
   | { readonly kind: 'reset-upstreams' }
   | { readonly kind: 'flush-cache' }
+  /** What is kept about a name; to be answered. */
+  | { readonly kind: 'inspect-cache'; readonly id: number; readonly name: string }
+  /** Forgets what is kept about a name; to be answered with how many. */
+  | {
+      readonly kind: 'flush-name';
+      readonly id: number;
+      readonly name: string;
+      readonly below: boolean;
+    }
   /** To be answered when everything sent before has been done. */
   | { readonly kind: 'settle'; readonly id: number }
   | { readonly kind: 'close' };
@@ -60,6 +74,9 @@ export type FromThread =
       readonly states: readonly UpstreamState[];
     }
   | UpstreamNews
+  /** To a message with this id. */
+  | { readonly kind: 'inspected'; readonly id: number; readonly items: readonly CachedItem[] }
+  | { readonly kind: 'flushed'; readonly id: number; readonly count: number }
   /** It could not begin, and ends. */
   | { readonly kind: 'failed'; readonly error: WireError }
   /** Something was refused, and what was before stays. */

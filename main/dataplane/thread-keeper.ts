@@ -9,6 +9,7 @@
 import { Worker } from 'node:worker_threads';
 import { fromWire } from '../contract/errors.ts';
 import { threadEntry } from '../contract/thread-entry.ts';
+import type { CachedItem } from '../engine/cache-view.ts';
 import type { UpstreamState } from '../net/upstream.ts';
 import type { FromThread, ThreadSetup, ToThread, UpstreamNews } from './messages.ts';
 
@@ -46,6 +47,9 @@ export interface KeeperOptions {
 /** What a thread says when it answers. */
 export type Listening = Extract<FromThread, { kind: 'listening' }>;
 
+/** What a thread says to a message with an id. */
+type Reply = Extract<FromThread, { readonly id: number }>;
+
 /** One thread's keeper. */
 export class ThreadKeeper {
   readonly #options: KeeperOptions;
@@ -54,11 +58,9 @@ export class ThreadKeeper {
   #backoffMs = BACKOFF_FIRST_MS;
   #isClosing = false;
   #ended: Promise<void> = Promise.resolve();
-  /** Who waits for the thread to have done what it was told, by message id. */
-  readonly #settling = new Map<number, () => void>();
-  /** Who waits for the state of the upstreams, by message id. */
-  readonly #describing = new Map<number, (states: readonly UpstreamState[]) => void>();
-  #lastId = 0;
+  /** Who waits for a reply of the thread, by message id. */
+  readonly #waiting = new Map<number, (reply: Reply | null) => void>();
+  #nextId = 0;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -75,19 +77,34 @@ export class ThreadKeeper {
   }
 
   /** Resolves when the thread has done all that was posted; at once when none runs. */
-  settled(): Promise<void> {
-    if (this.#worker === null) return Promise.resolve();
-    const id = ++this.#lastId;
-    this.post({ kind: 'settle', id });
-    return new Promise((resolve) => this.#settling.set(id, resolve));
+  async settled(): Promise<void> {
+    await this.#ask((id) => ({ kind: 'settle', id }));
+  }
+
+  /** What the thread's cache holds about a name; nothing when no thread runs. */
+  async inspectCache(name: string): Promise<readonly CachedItem[]> {
+    const reply = await this.#ask((id) => ({ kind: 'inspect-cache', id, name }));
+    return reply?.kind === 'inspected' ? reply.items : [];
+  }
+
+  /** Makes the thread's cache forget a name. Resolves with the number of answers. */
+  async flushName(name: string, below: boolean): Promise<number> {
+    const reply = await this.#ask((id) => ({ kind: 'flush-name', id, name, below }));
+    return reply?.kind === 'flushed' ? reply.count : 0;
+  }
+
+  /** Sends a message that is answered; null when the thread ends before, or none runs. */
+  #ask(message: (id: number) => ToThread): Promise<Reply | null> {
+    if (this.#worker === null) return Promise.resolve(null);
+    const id = ++this.#nextId;
+    this.post(message(id));
+    return new Promise((resolve) => this.#waiting.set(id, resolve));
   }
 
   /** How the thread's upstreams are doing; empty when none runs. */
-  upstreamStates(): Promise<readonly UpstreamState[]> {
-    if (this.#worker === null) return Promise.resolve([]);
-    const id = ++this.#lastId;
-    this.post({ kind: 'describe-upstreams', id });
-    return new Promise((resolve) => this.#describing.set(id, resolve));
+  async upstreamStates(): Promise<readonly UpstreamState[]> {
+    const reply = await this.#ask((id) => ({ kind: 'describe-upstreams', id }));
+    return reply?.kind === 'upstream-states' ? reply.states : [];
   }
 
   /** The end of the thread; answers on their way are waited for. Idempotent. */
@@ -133,10 +150,8 @@ export class ThreadKeeper {
       this.#ended = new Promise((ended) => {
         worker.on('exit', () => {
           this.#worker = null;
-          for (const settle of this.#settling.values()) settle();
-          this.#settling.clear();
-          for (const resolveStates of this.#describing.values()) resolveStates([]);
-          this.#describing.clear();
+          for (const resume of this.#waiting.values()) resume(null);
+          this.#waiting.clear();
           if (performance.now() - startedMs > STEADY_MS) this.#backoffMs = BACKOFF_FIRST_MS;
           if (isListening && !this.#isClosing) this.#restartLater(cause);
           reject(cause);
@@ -151,14 +166,6 @@ export class ThreadKeeper {
       case 'fault':
         this.#options.onFault(`${this.#options.name}: ${message.reason}`);
         break;
-      case 'settled':
-        this.#settling.get(message.id)?.();
-        this.#settling.delete(message.id);
-        break;
-      case 'upstream-states':
-        this.#describing.get(message.id)?.(message.states);
-        this.#describing.delete(message.id);
-        break;
       case 'upstream-trouble':
       case 'unreachable':
         this.#options.onUpstream(message);
@@ -166,6 +173,9 @@ export class ThreadKeeper {
       case 'listening':
       case 'failed':
         break;
+      default:
+        this.#waiting.get(message.id)?.(message);
+        this.#waiting.delete(message.id);
     }
   }
 

@@ -31,7 +31,7 @@ import {
 /** Longest time a negative answer is kept. RFC 2308 §5 suggests one to three hours. */
 const NEGATIVE_TTL_MAX_SECONDS = 3 * 3_600;
 /** A record has at least a one-byte owner and no data. */
-const RECORDS_MAX = Math.floor(LIMITS.messageBytesMax / (1 + RECORD_FIXED_BYTES));
+export const RECORDS_MAX = Math.floor(LIMITS.messageBytesMax / (1 + RECORD_FIXED_BYTES));
 /** TTL, RDLENGTH, two root names and five numbers. RFC 1035 §3.3.13. */
 const SOA_BEHIND_TTL_BYTES_MIN = 4 + 2 + 2 + 20;
 const NO_BYTES = new Uint8Array(0);
@@ -58,6 +58,22 @@ export class Answer {
   storedTick = 0;
   /** REASON of a failure that the cache remembers; 0 for an answer. */
   failure = 0;
+  /** It names others (CNAME, SVCB, HTTPS) that the filter has to be asked about. */
+  hasTargets = false;
+  /** Private addresses were taken out; with no record left, all that was asked for. */
+  isStripped = false;
+  /** Where it is kept; set by the cache, for its own use. */
+  position = 0;
+  /** Version of the policy whose filter passed its targets; 0 for none. Set by the cache. */
+  passedVersion = 0;
+
+  /** Takes all records out. */
+  clearBody(): void {
+    this.bodyLength = 0;
+    this.recordCount = 0;
+    this.answerCount = this.authorityCount = this.additionalCount = 0;
+    this.hasTargets = false;
+  }
 }
 
 /** Limits of TTLs, of the policy. */
@@ -95,6 +111,8 @@ export class ReplyReader {
     answer.isAuthenticated = ((reply[3] as number) & FLAG.authenticated) !== 0;
     answer.isTruncated = ((reply[2] as number) & FLAG.truncated) !== 0;
     answer.ede = EDE.none;
+    answer.hasTargets = false;
+    answer.isStripped = false;
     this.#reply = reply;
     this.#limits = limits;
     this.#bodyLength = 0;
@@ -127,7 +145,10 @@ export class ReplyReader {
         this.#readOpt(fixed, next);
         break;
       }
-      if (index < answerCount && recordType === type) this.#hasWanted = true;
+      if (index < answerCount) {
+        if (recordType === type) this.#hasWanted = true;
+        if (hasTarget(recordType)) this.answer.hasTargets = true;
+      }
       const isSoa = index >= answerCount && index < additionalFrom && recordType === TYPE.soa;
       this.#takeTtl(fixed + 4, bodyStart, next, isSoa);
       at = next;
@@ -196,6 +217,11 @@ export class ReplyReader {
     const isNegative = rcode === RCODE.noError || rcode === RCODE.nxDomain;
     return isNegative && this.#negativeTtl >= 0;
   }
+}
+
+/** Whether records of a type lead to another name that a client goes to. */
+export function hasTarget(type: number): boolean {
+  return type === TYPE.cname || type === TYPE.https || type === TYPE.svcb;
 }
 
 /** Whether the reply's question is the client's, letter case aside. */

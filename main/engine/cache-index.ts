@@ -42,6 +42,11 @@ export class CacheIndex {
     return this.#positions[slot] as number;
   }
 
+  /** Visits the position of every entry; the index must not change meanwhile. */
+  forEach(visit: (position: number) => void): void {
+    for (const position of this.#positions) if (position !== 0) visit(position);
+  }
+
   /** Adds an entry. Returns the position of the one it displaced, 0 for none. */
   add(hash: number, position: number): number {
     for (let probe = 0; probe < PROBES_MAX; probe++) {

@@ -14,19 +14,18 @@
  *
  * A hit allocates nothing. Used by the engine in one data-plane thread; not shared.
  */
-import { COUNTER } from '../contract/counters.ts';
-import { LIMITS } from '../contract/limits.ts';
 import type { Reason } from '../contract/outcome.ts';
 import { Answer } from './answer.ts';
-import { ArenaQueue } from './cache-arena.ts';
-import { CacheEntries, ENTRY_HEADER_WORDS } from './cache-entry.ts';
-import { CacheIndex } from './cache-index.ts';
+import { ANY_TYPE, TICK_BITS, TICKS_PER_SECOND, type CacheEntries } from './cache-entry.ts';
+import { questionOf, readImage, writeImage, type ImageEntry } from './cache-image.ts';
+import { CacheSpace } from './cache-space.ts';
+import { readRecords, type CachedItem } from './cache-view.ts';
 import { hashMix } from './name.ts';
-import type { Query } from './query.ts';
+import { Query, QUERY_OK } from './query.ts';
+import { RCODE } from './wire.ts';
 
-/** Ticks a second, a power of two. A tick count of 32 bits lasts four years. */
-export const TICKS_PER_SECOND = 16;
-const TICK_BITS = 4;
+export { TICKS_PER_SECOND };
+
 const TICKS_PER_US = TICKS_PER_SECOND / 1e6;
 
 /** Results of `lookup`. */
@@ -45,12 +44,11 @@ export type CacheStatus =
   | typeof CACHE_STALE_NOW
   | typeof CACHE_FAILED;
 
-/** Entries that one eviction may keep before it takes the next one whatever its merits. */
-const KEPT_MAX = 64;
-const GHOSTS_MAX = 16_384;
-
-const CACHE_ENTRIES = COUNTER.cacheEntries;
-const CACHE_BYTES = COUNTER.cacheBytes;
+/** An answer that was asked for so often is fetched anew in the last tenth of its life. */
+const PREFETCH_HITS = 3;
+const PREFETCH_PART = 10;
+/** Shorter lives are left to end. */
+const PREFETCH_SECONDS_MIN = 10;
 
 /** The tick at a time of the monotonic clock. */
 export function tickAt(nowUs: number, originUs: number): number {
@@ -63,24 +61,9 @@ export function tickSeconds(from: number, to: number): number {
 }
 
 export class AnswerCache {
+  readonly #space: CacheSpace;
   readonly #all: CacheEntries;
-  readonly #probation: ArenaQueue;
-  readonly #main: ArenaQueue;
-  /** First word of the main queue. */
-  readonly #mainFirst: number;
   readonly #seed: number;
-  readonly #slots: Float64Array;
-  #index = new CacheIndex(1);
-  /** Hashes of entries that left probation unused; a slot each, overwritten by the next. */
-  #ghosts = new Int32Array(1);
-  #entriesMax = 0;
-  #entries = 0;
-  #probationEntries = 0;
-  #usedWords = 0;
-  #staleTicks = 0;
-  /** Time of the insertion that is going on, and how many entries it has spared. */
-  #tick = 0;
-  #keptNow = 0;
 
   /**
    * @param bytesMax  bytes of stored entries; memory is used as it fills
@@ -88,45 +71,113 @@ export class AnswerCache {
    * @param slots     counter block; the two cache gauges are kept up to date
    */
   constructor(bytesMax: number, seed: number, slots: Float64Array) {
-    const words = Math.max(Math.floor(bytesMax / 4), 64);
-    this.#all = new CacheEntries(words);
-    this.#mainFirst = Math.floor(words / 10) + 1;
-    this.#probation = new ArenaQueue(this.#all.words, 1, this.#mainFirst);
-    this.#main = new ArenaQueue(this.#all.words, this.#mainFirst, words);
+    this.#space = new CacheSpace(bytesMax, slots);
+    this.#all = this.#space.all;
     this.#seed = seed | 0;
-    this.#slots = slots;
-    this.#publish();
   }
 
   /** Sets the bounds of a new policy. Another number of entries empties the cache. */
   configure(entriesMax: number, staleSecondsMax: number): void {
-    this.#staleTicks = staleSecondsMax * TICKS_PER_SECOND;
-    if (entriesMax === this.#entriesMax) return;
-    this.#entriesMax = entriesMax;
-    const entriesByBytes = Math.ceil(this.#all.words.length / ENTRY_HEADER_WORDS);
-    const entries = Math.min(entriesMax, entriesByBytes);
-    this.#index = new CacheIndex(entries);
-    let ghosts = 1;
-    while (ghosts < entries && ghosts < GHOSTS_MAX) ghosts *= 2;
-    this.#ghosts = new Int32Array(ghosts);
-    this.clear();
+    this.#space.configure(entriesMax, staleSecondsMax);
   }
 
   clear(): void {
-    this.#index.clear();
-    this.#ghosts.fill(0);
-    this.#probation.clear();
-    this.#main.clear();
-    this.#entries = 0;
-    this.#probationEntries = 0;
-    this.#usedWords = 0;
-    this.#publish();
+    this.#space.clear();
+  }
+
+  /** What is kept about a name; folded labels, name[0, length). Looks through all entries. */
+  inspect(name: Uint8Array, length: number, tick: number): CachedItem[] {
+    const all = this.#all;
+    const items: CachedItem[] = [];
+    this.#space.forEach((position) => {
+      if (!all.isNamed(position, name, length, false)) return;
+      const answer = new Answer();
+      all.show(position, answer);
+      const nameAt = all.nameAt(position);
+      items.push({
+        type: all.type(position),
+        qclass: all.qclass(position),
+        dnssecOk: (all.keyBits(position) & 1) !== 0,
+        checkingDisabled: (all.keyBits(position) & 2) !== 0,
+        rcode: answer.rcode,
+        failure: answer.failure,
+        ageSeconds: tickSeconds(answer.storedTick, tick),
+        leftSeconds: tickSeconds(tick, all.expires(position)),
+        hits: all.hits(position),
+        bytes: all.size(position) * 4,
+        isStripped: answer.isStripped,
+        records: readRecords(answer, all.bytes, nameAt, nameAt + length),
+      });
+    });
+    return items;
+  }
+
+  /** Forgets what is kept about a name, and on demand about all below it. Returns how many. */
+  flush(name: Uint8Array, length: number, withBelow: boolean): number {
+    const found: number[] = [];
+    this.#space.forEach((position) => {
+      if (this.#all.isNamed(position, name, length, withBelow)) found.push(position);
+    });
+    for (const position of found) this.#space.drop(position);
+    return found.length;
+  }
+
+  /** All answers, no failures, as bytes; see cache-image.ts. */
+  save(tick: number, savedMs: number, key: number): Uint8Array {
+    const all = this.#all;
+    const entries: ImageEntry[] = [];
+    this.#space.forEach((position) => {
+      if (all.isFailure(position)) return;
+      const answer = new Answer();
+      all.show(position, answer);
+      entries.push({
+        type: all.type(position),
+        qclass: all.qclass(position),
+        keyBits: all.keyBits(position),
+        bytes: all.bytes,
+        nameAt: all.nameAt(position),
+        nameLength: all.nameLength(position),
+        answer,
+        ageTicks: tick - answer.storedTick,
+        lifeTicks: all.expires(position) - answer.storedTick,
+      });
+    });
+    return writeImage(entries, savedMs, key);
+  }
+
+  /**
+   * Takes the answers of an image in, older by the time since it was saved. An image from the
+   * future is of no use: the wall clock was wrong, then or now.
+   *
+   * @returns  how many were still of use
+   */
+  restore(image: Uint8Array, tick: number, nowMs: number, key: number): number {
+    const read = readImage(image, key);
+    const passedMs = read === null ? -1 : nowMs - read.savedMs;
+    if (read === null || !(passedMs >= 0)) return 0;
+    const passedTicks = Math.ceil((passedMs / 1_000) * TICKS_PER_SECOND);
+    const query = new Query();
+    let taken = 0;
+    for (const entry of read.entries) {
+      const age = entry.ageTicks + passedTicks;
+      if (age >= entry.lifeTicks + this.#space.staleTicks) continue;
+      const packet = questionOf(entry);
+      if (query.read(packet, 0, packet.length) !== QUERY_OK) continue;
+      entry.answer.lifetimeSeconds = entry.lifeTicks >> TICK_BITS;
+      this.store(query, this.keyHash(query), tick - age, entry.answer);
+      taken++;
+    }
+    return taken;
   }
 
   /** Hash of the question: name, type, class, DO and CD. Signed 32 bits. */
   keyHash(query: Query): number {
     const name = query.labelCount === 0 ? 0 : (query.suffixHashes[0] as number);
-    const rest = (query.type << 16) ^ (query.qclass << 2) ^ query.keyBits;
+    return this.#hashOf(name, query.type, query.qclass, query.keyBits);
+  }
+
+  #hashOf(name: number, type: number, qclass: number, keyBits: number): number {
+    const rest = (type << 16) ^ (qclass << 2) ^ keyBits;
     return hashMix(name ^ this.#seed ^ Math.imul(rest, 0x9e3779b1));
   }
 
@@ -137,7 +188,8 @@ export class AnswerCache {
     const all = this.#all;
     const expires = all.expires(position);
     const isFailure = all.isFailure(position);
-    if (tick >= expires && (isFailure || tick >= expires + this.#staleTicks)) return CACHE_MISS;
+    if (tick >= expires && (isFailure || tick >= expires + this.#space.staleTicks))
+      return CACHE_MISS;
     all.hit(position);
     all.show(position, answer);
     if (isFailure) return CACHE_FAILED;
@@ -146,11 +198,55 @@ export class AnswerCache {
   }
 
   /**
+   * Finds a name above this one that is known not to exist, so that this one cannot either
+   * (RFC 8020 §2), and fills `answer` with what was said of it. Only an NXDOMAIN without an alias
+   * counts: behind a CNAME it speaks of the alias's target.
+   *
+   * @returns  the label at which that name begins; 0 for none
+   */
+  lookupAbove(query: Query, tick: number, answer: Answer): number {
+    for (let label = 1; label < query.labelCount; label++) {
+      const position = this.#findAbsent(query, label);
+      if (position === 0 || tick >= this.#all.expires(position)) continue;
+      this.#all.hit(position);
+      this.#all.show(position, answer);
+      return label;
+    }
+    return 0;
+  }
+
+  /** The last answer shown leads to no name that the filter of this policy blocks. */
+  setPassed(answer: Answer, version: number): void {
+    this.#all.setPassed(answer.position, version);
+  }
+
+  /**
+   * Whether the last answer shown is popular and near its end, so that it should be fetched anew
+   * before somebody has to wait for it.
+   */
+  isDueForPrefetch(answer: Answer, tick: number): boolean {
+    const { lifetimeSeconds, storedTick, position } = answer;
+    if (lifetimeSeconds < PREFETCH_SECONDS_MIN) return false;
+    const left = storedTick + lifetimeSeconds * TICKS_PER_SECOND - tick;
+    if (left * PREFETCH_PART > lifetimeSeconds * TICKS_PER_SECOND) return false;
+    return this.#all.hits(position) >= PREFETCH_HITS && tick >= this.#all.failedUntil(position);
+  }
+
+  /**
    * Stores an answer for answer.lifetimeSeconds, in place of an older one; 0 stores nothing.
    * An entry above LIMITS.cacheEntryBytesMax is not stored.
    */
   store(query: Query, hash: number, tick: number, answer: Answer): void {
-    if (answer.lifetimeSeconds > 0) this.#insert(query, hash, tick, answer, 0);
+    if (answer.lifetimeSeconds <= 0) return;
+    const isAbsent = answer.rcode === RCODE.nxDomain && answer.answerCount === 0;
+    // What is said now of the name, and what was said of it before, cannot both be true.
+    const contrary = isAbsent ? this.#findOwn(query, hash) : this.#findAbsent(query, 0);
+    if (contrary !== 0) this.#space.drop(contrary);
+    if (isAbsent) {
+      this.#space.insert(query, ANY_TYPE, this.#absentHash(query, 0), tick, answer, 0);
+    } else if (query.type !== ANY_TYPE) {
+      this.#space.insert(query, query.type, hash, tick, answer, 0);
+    }
   }
 
   /**
@@ -168,7 +264,7 @@ export class AnswerCache {
     const all = this.#all;
     const position = this.#find(query, hash);
     if (position !== 0 && !all.isFailure(position)) {
-      if (tick < all.expires(position) + this.#staleTicks) {
+      if (tick < all.expires(position) + this.#space.staleTicks) {
         all.setFailedUntil(position, tick + seconds * TICKS_PER_SECOND);
         return;
       }
@@ -176,146 +272,27 @@ export class AnswerCache {
     const failure = new Answer();
     failure.rcode = rcode;
     failure.lifetimeSeconds = seconds;
-    this.#insert(query, hash, tick, failure, reason);
+    if (query.type !== ANY_TYPE) this.#space.insert(query, query.type, hash, tick, failure, reason);
   }
 
-  #insert(query: Query, hash: number, tick: number, answer: Answer, failure: number): void {
-    const size = this.#all.sizeOf(query, answer);
-    if (this.#entriesMax === 0 || size * 4 > LIMITS.cacheEntryBytesMax) return;
-    if (size > this.#main.capacity) return;
-    this.#tick = tick;
-    this.#keptNow = 0;
-    const older = this.#find(query, hash);
-    if (older !== 0) this.#drop(older, true);
-    const isGhost = this.#ghosts[hash & (this.#ghosts.length - 1)] === hash;
-    const inMain = isGhost || size > this.#probation.capacity;
-    const position = this.#makeRoom(inMain, size);
-    if (position < 0) return;
-    this.#all.write(position, query, hash, answer, failure);
-    this.#all.setTimes(position, tick, tick + answer.lifetimeSeconds * TICKS_PER_SECOND);
-    const displaced = this.#index.add(hash, position);
-    this.#entries++;
-    if (!inMain) this.#probationEntries++;
-    this.#usedWords += size;
-    if (displaced !== 0) this.#drop(displaced, false);
-    this.#publish();
-  }
-
-  /** Position of the entry for this question, 0 for none. */
+  /** Position of the entry that answers this question, 0 for none. */
   #find(query: Query, hash: number): number {
-    const index = this.#index;
-    let slot = index.first(hash);
-    while (slot >= 0) {
-      const position = index.position(slot);
-      if (this.#all.isFor(position, query)) return position;
-      slot = index.next(hash, slot);
-    }
-    return 0;
+    const own = this.#findOwn(query, hash);
+    return own !== 0 ? own : this.#findAbsent(query, 0);
   }
 
-  /** Evicts until the bounds allow one more entry, then reserves its place; -1 when none fits. */
-  #makeRoom(inMain: boolean, size: number): number {
-    while (this.#entries >= this.#entriesMax) {
-      if (this.#isProbationNext()) this.#evictFromProbation();
-      else this.#evictFromMain();
-    }
-    const queue = inMain ? this.#main : this.#probation;
-    for (;;) {
-      const position = queue.reserve(size);
-      if (position >= 0 || queue.isEmpty) return position;
-      if (inMain) this.#evictFromMain();
-      else this.#ageProbation();
-    }
+  #findOwn(query: Query, hash: number): number {
+    return this.#space.find(query, hash, 0, query.type);
   }
 
-  /** Whether the next one to leave is in probation: unless the oldest in main is of no use. */
-  #isProbationNext(): boolean {
-    const oldest = this.#main.peek();
-    if (oldest < 0) return true;
-    if (this.#all.size(oldest) < 0 || !this.#isUsable(oldest)) return false;
-    return this.#probationEntries * 10 > this.#entriesMax;
+  /** Position of the NXDOMAIN of the name that begins at `label`, 0 for none. */
+  #findAbsent(query: Query, label: number): number {
+    const start = label === 0 ? 0 : (query.labelStarts[label] as number);
+    return this.#space.find(query, this.#absentHash(query, label), start, ANY_TYPE);
   }
 
-  /** Whether the entry is fresh, or may still be given stale. */
-  #isUsable(position: number): boolean {
-    return this.#all.expires(position) + this.#staleTicks > this.#tick;
-  }
-
-  /** Makes room in probation: its oldest entry moves on if the main queue has room to spare. */
-  #ageProbation(): void {
-    const position = this.#probation.pop();
-    if (position < 0 || this.#all.size(position) < 0) return;
-    const target = this.#main.reserve(this.#all.size(position));
-    if (target >= 0) this.#toMain(position, target);
-    else this.#leaveProbation(position);
-  }
-
-  /** Takes the oldest entry out of probation: to the main queue when it was hit, else away. */
-  #evictFromProbation(): void {
-    const position = this.#probation.pop();
-    if (position >= 0 && this.#all.size(position) > 0) this.#leaveProbation(position);
-  }
-
-  #leaveProbation(position: number): void {
-    if (this.#deservesToStay(position) && this.#promote(position)) return;
-    const hash = this.#all.hash(position);
-    this.#ghosts[hash & (this.#ghosts.length - 1)] = hash;
-    this.#drop(position, true);
-  }
-
-  #promote(position: number): boolean {
-    for (;;) {
-      const target = this.#main.reserve(this.#all.size(position));
-      if (target >= 0) {
-        this.#toMain(position, target);
-        return true;
-      }
-      if (this.#main.isEmpty) return false;
-      this.#evictFromMain();
-    }
-  }
-
-  #toMain(position: number, target: number): void {
-    this.#move(position, target);
-    this.#all.forgetHits(target);
-    this.#probationEntries--;
-  }
-
-  /** Takes the oldest entry out of the main queue: back to its end when it was hit, else away. */
-  #evictFromMain(): void {
-    const position = this.#main.pop();
-    if (position < 0 || this.#all.size(position) < 0) return;
-    const stays = this.#deservesToStay(position);
-    const target = stays ? this.#main.reserve(this.#all.size(position)) : -1;
-    if (target < 0) {
-      this.#drop(position, true);
-      return;
-    }
-    this.#move(position, target);
-    this.#all.unhit(target);
-  }
-
-  #deservesToStay(position: number): boolean {
-    if (!this.#all.wasHit(position) || !this.#isUsable(position)) return false;
-    return this.#keptNow++ < KEPT_MAX;
-  }
-
-  #move(position: number, target: number): void {
-    this.#index.move(this.#all.hash(position), position, target);
-    this.#all.move(position, target);
-  }
-
-  /** Forgets an entry; its words stay as a dead record until the queue comes round to them. */
-  #drop(position: number, isIndexed: boolean): void {
-    if (isIndexed) this.#index.remove(this.#all.hash(position), position);
-    this.#usedWords -= this.#all.size(position);
-    this.#all.kill(position);
-    this.#entries--;
-    if (position < this.#mainFirst) this.#probationEntries--;
-  }
-
-  #publish(): void {
-    this.#slots[CACHE_ENTRIES] = this.#entries;
-    this.#slots[CACHE_BYTES] = this.#usedWords * 4;
+  #absentHash(query: Query, label: number): number {
+    const name = query.labelCount === 0 ? 0 : (query.suffixHashes[label] as number);
+    return this.#hashOf(name, ANY_TYPE, query.qclass, query.keyBits);
   }
 }

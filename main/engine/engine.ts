@@ -5,22 +5,31 @@
  */
 import { COUNTER } from '../contract/counters.ts';
 import { LIMITS } from '../contract/limits.ts';
+import { AnswerInspector, type RebindingGuard } from './answer-inspector.ts';
+import { AnswerName } from './answer-name.ts';
+import { AnswerRewriter } from './answer-rewriter.ts';
 import { Answer, ReplyReader } from './answer.ts';
+import type { CachedItem } from './cache-view.ts';
 import { AnswerCache, tickAt } from './cache.ts';
+import { GATE_DENIED, GATE_LIMITED, type ClientGate } from './client-gate.ts';
 import { DomainTable } from './domain-table.ts';
+import { hashName, writeName } from './name.ts';
 import type { Parts } from './parts.ts';
 import { PendingQuestions } from './pending.ts';
 import { runPipeline } from './pipeline.ts';
 import type { Policy } from './policy.ts';
-import type { Client, Clock, Counters, Exchange, QuerySink, Random } from './ports.ts';
-import { Tally } from './tally.ts';
+import type { Alarm, Client, Clock, Counters, Exchange, QuerySink, Random } from './ports.ts';
+import { CONNECTIVITY_NAME_LIST } from './connectivity.ts';
+import { answerLimited } from './steps/limited.ts';
 import { SuffixSet } from './suffix-set.ts';
+import { Tally } from './tally.ts';
 import { Turn } from './turn.ts';
 import { UPSTREAM_QUERY_BYTES_MAX } from './upstream-query.ts';
 
 const RECEIVED = COUNTER.received;
 const IGNORED = COUNTER.ignored;
 const PENDING = COUNTER.pending;
+const DENIED = COUNTER.denied;
 
 /** What the engine needs from outside. */
 export interface EnginePorts {
@@ -29,6 +38,10 @@ export interface EnginePorts {
   readonly exchange: Exchange;
   readonly sink: QuerySink;
   readonly counters: Counters;
+  /** Without one, a stale answer waits until the upstreams have failed. */
+  readonly alarm?: Alarm;
+  /** Without one, everybody may ask as often as he likes. */
+  readonly gate?: ClientGate;
   /** Instead of LIMITS.cacheBytesMax. */
   readonly cacheBytesMax?: number;
 }
@@ -39,6 +52,7 @@ export class Engine {
   /** Until the first `setPolicy`, everything is forwarded and nothing filtered, kept or logged. */
   constructor(ports: EnginePorts) {
     const { slots } = ports.counters;
+    const policy = transparentPolicy();
     const bytesMax = ports.cacheBytesMax ?? LIMITS.cacheBytesMax;
     this.#parts = {
       turn: new Turn(),
@@ -49,7 +63,19 @@ export class Engine {
       tally: new Tally(ports.clock, ports.sink, slots),
       cached: new Answer(),
       reader: new ReplyReader(),
-      policy: transparentPolicy(),
+      inspector: new AnswerInspector(),
+      rewriter: new AnswerRewriter(),
+      coverRewriter: new AnswerRewriter(),
+      targetName: new AnswerName(),
+      alarm: ports.alarm ?? null,
+      gate: ports.gate ?? null,
+      slips: 0,
+      policy,
+      guard: guardOf(policy),
+      staleOff: new SuffixSet(policy.cache.staleOff),
+      failuresInRow: 0,
+      downUntilTick: 0,
+      refreshes: 0,
       originUs: ports.clock.nowUs(),
       isClosed: false,
       upstreamQuery: new Uint8Array(UPSTREAM_QUERY_BYTES_MAX),
@@ -61,8 +87,16 @@ export class Engine {
 
   /** Takes effect with the next packet. Answers that are on their way are not looked at again. */
   setPolicy(policy: Policy): void {
-    this.#parts.policy = policy;
-    this.#parts.cache.configure(policy.cache.entriesMax, policy.cache.staleSecondsMax);
+    const parts = this.#parts;
+    const before = parts.policy;
+    parts.policy = policy;
+    parts.cache.configure(policy.cache.entriesMax, policy.cache.staleSecondsMax);
+    parts.staleOff = new SuffixSet(policy.cache.staleOff);
+    parts.gate?.configure(policy.access);
+    if (JSON.stringify(before.rebinding) === JSON.stringify(policy.rebinding)) return;
+    parts.guard = guardOf(policy);
+    // What is kept was cut by the former rules.
+    parts.cache.clear();
   }
 
   /**
@@ -90,12 +124,34 @@ export class Engine {
     turn.address = client.address;
     turn.transport = client.transport;
     tally.add(RECEIVED);
-    // Nobody can receive at port 0: a forged source.
-    const isSilent = client.port === 0 || parts.isClosed;
-    const written = isSilent ? 0 : runPipeline(parts, packet, start, length);
+    const written = this.#answer(packet, start, length, client);
     if (written > 0) tally.answered(turn, parts.policy.logMode);
     else if (written === 0) tally.add(IGNORED);
     return written;
+  }
+
+  /** Whether the access list has an address, 16 bytes as in Client. */
+  admits(address: Uint8Array): boolean {
+    return this.#parts.gate?.allows(address) ?? true;
+  }
+
+  #answer(packet: Uint8Array, start: number, length: number, client: Client): number {
+    const parts = this.#parts;
+    // Nobody can receive at port 0: a forged source.
+    if (client.port === 0 || parts.isClosed) return 0;
+    if (parts.gate !== null) {
+      const verdict = parts.gate.admit(
+        client.address,
+        parts.turn.startedUs | 0,
+        client.transport === 'udp',
+      );
+      if (verdict === GATE_DENIED) {
+        parts.tally.add(DENIED);
+        return 0;
+      }
+      if (verdict === GATE_LIMITED) return answerLimited(parts, packet, start, length);
+    }
+    return runPipeline(parts, packet, start, length);
   }
 
   /** Forgets all answers, e.g. because the network changed. */
@@ -103,11 +159,56 @@ export class Engine {
     this.#parts.cache.clear();
   }
 
+  /** What is kept about a name in presentation form; nothing when it is no name. */
+  inspectCache(name: string): CachedItem[] {
+    const { clock, originUs, cache } = this.#parts;
+    const wire = new Uint8Array(LIMITS.nameBytesMax);
+    const length = writeName(name, wire, 0);
+    return length < 0 ? [] : cache.inspect(wire, length, tickAt(clock.nowUs(), originUs));
+  }
+
+  /** Forgets what is kept about a name, and with `below` about all below it. Returns how many. */
+  flushCacheOf(name: string, below: boolean): number {
+    const wire = new Uint8Array(LIMITS.nameBytesMax);
+    const length = writeName(name, wire, 0);
+    return length < 0 ? 0 : this.#parts.cache.flush(wire, length, below);
+  }
+
+  /** The kept answers as bytes, for `restoreCache` of a later engine. */
+  saveCache(): Uint8Array {
+    const { clock, originUs, cache, policy } = this.#parts;
+    return cache.save(tickAt(clock.nowUs(), originUs), clock.wallMs(), rulesKey(policy));
+  }
+
+  /**
+   * Takes kept answers in, older by the time of the wall clock since they were saved. Call it after
+   * `setPolicy`: what other rebinding rules left is refused, as is what is damaged.
+   *
+   * @returns  how many answers were taken in
+   */
+  restoreCache(image: Uint8Array): number {
+    const { clock, originUs, cache, policy } = this.#parts;
+    const tick = tickAt(clock.nowUs(), originUs);
+    return cache.restore(image, tick, clock.wallMs(), rulesKey(policy));
+  }
+
   /** Ends answering: packets are ignored, questions in flight get no answer. Idempotent. */
   close(): void {
     this.#parts.isClosed = true;
     this.#parts.cache.clear();
   }
+}
+
+/** Tells apart the rules that answers were cut by before they were kept. */
+function rulesKey({ rebinding }: Policy): number {
+  const text = new TextEncoder().encode(JSON.stringify(rebinding));
+  return hashName(text, 0, text.length);
+}
+
+/** Names that check connectivity may have any address: dns.msftncsi.com has a unique-local one. */
+function guardOf({ rebinding, suffixes = new SuffixSet([]) }: Policy): RebindingGuard {
+  const allow = new SuffixSet([...rebinding.allow, ...CONNECTIVITY_NAME_LIST]);
+  return { enabled: rebinding.enabled, sharedSpace: rebinding.sharedSpace, allow, suffixes };
 }
 
 function transparentPolicy(): Policy {
@@ -118,7 +219,17 @@ function transparentPolicy(): Policy {
     blockingTtlSeconds: 10,
     rules: DomainTable.empty(),
     lists: DomainTable.empty(),
-    cache: { entriesMax: 0, ttlMinSeconds: 0, ttlMaxSeconds: 86_400, staleSecondsMax: 0 },
+    cache: {
+      entriesMax: 0,
+      ttlMinSeconds: 0,
+      ttlMaxSeconds: 86_400,
+      staleSecondsMax: 0,
+      staleOff: [],
+      prefetch: false,
+      persist: false,
+    },
+    rebinding: { enabled: false, sharedSpace: false, allow: [] },
+    access: { allow: [], exempt: [], queriesPerSecond: 0 },
     suffixes: new SuffixSet([]),
     logMode: 'off',
   };

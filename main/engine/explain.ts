@@ -7,6 +7,7 @@
  */
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
+import { CONNECTIVITY_NAMES } from './connectivity.ts';
 import { MATCH_ALLOW, MATCH_BLOCK, type DomainTable } from './domain-table.ts';
 import { readName, writeName } from './name.ts';
 import type { Policy } from './policy.ts';
@@ -19,6 +20,16 @@ import {
   zoneKind,
   zoneLabels,
 } from './special-zones.ts';
+import {
+  decide,
+  isBlock,
+  VERDICT_LIST_ALLOW,
+  VERDICT_LIST_BLOCK,
+  VERDICT_NONE,
+  VERDICT_USER_ALLOW,
+  VERDICT_USER_BLOCK,
+  type Verdict,
+} from './verdict.ts';
 import { CLASS, HEADER_BYTES, TYPE, writeUint16 } from './wire.ts';
 
 /** An entry that names this name or one above it. */
@@ -76,36 +87,59 @@ function explainFilter(
   const { rules, lists } = policy;
   const byRules = rules.match(query);
   const byLists = lists.match(query);
-  const isBlocked = ((byRules | byLists) & MATCH_BLOCK) !== 0;
-  const isAllowed = ((byRules | byLists) & MATCH_ALLOW) !== 0;
-  const winning = isAllowed ? MATCH_ALLOW : MATCH_BLOCK;
-  const rulesDecide = (byRules & winning) !== 0;
+  const verdict = decide(policy, query);
+  const byUser = verdict === VERDICT_USER_ALLOW || verdict === VERDICT_USER_BLOCK;
+  const isKeptOpen = verdict === VERDICT_LIST_BLOCK && CONNECTIVITY_NAMES.has(query);
+  const wins = isKeptOpen || verdict === VERDICT_NONE ? -1 : winner(policy, verdict);
   const matches = [
-    ...collect(rules, query, rulesDecide ? winner(rules, winning) : -1),
-    ...collect(lists, query, rulesDecide ? -1 : winner(lists, winning)),
+    ...collect(rules, query, byUser ? wins : -1),
+    ...collect(lists, query, byUser ? -1 : wins),
   ];
   steps.push({ step: 'rules', result: describe(byRules) });
   steps.push({ step: 'lists', result: describe(byLists) });
+  const isBlocked = isBlock(verdict) && !isKeptOpen;
+  const answer = isBlocked ? blockedAnswer(policy, query.type) : 'cache or upstream';
+  steps.push({ step: 'answer', result: answer });
   const won = matches.find((match) => match.won);
-  const source = rulesDecide ? 'one of your rules' : 'a list';
-  if (won === undefined) {
-    steps.push({ step: 'answer', result: 'cache or upstream' });
-    const why = `${shown} is allowed because no rule and no list names it.`;
-    return { decision: 'allowed', steps, matches, why };
-  }
-  if (isAllowed) {
-    steps.push({ step: 'answer', result: 'cache or upstream' });
-    const although = isBlocked ? ', which beats every block' : '';
-    const why = `${shown} is allowed because ${source} allows ${won.matchedName}${although}.`;
-    return { decision: 'allowed', steps, matches, why };
-  }
-  steps.push({ step: 'answer', result: blockedAnswer(policy, query.type) });
-  const why = `${shown} is blocked because ${source} blocks ${won.matchedName}.`;
-  return { decision: 'blocked', steps, matches, why };
+  const decision = isBlocked ? 'blocked' : 'allowed';
+  const beaten = ((byRules | byLists) & MATCH_BLOCK) !== 0;
+  const why = isKeptOpen
+    ? `${shown} is allowed because systems check their connectivity with it, whatever lists say.`
+    : reason(shown, verdict, won?.matchedName ?? '', beaten);
+  return { decision, steps, matches, why };
 }
 
-function winner(table: DomainTable, action: number): number {
-  return action === MATCH_ALLOW ? table.allowEntry : table.blockEntry;
+function reason(shown: string, verdict: Verdict, matched: string, beaten: boolean): string {
+  switch (verdict) {
+    case VERDICT_NONE:
+      return `${shown} is allowed because no rule and no list names it.`;
+    case VERDICT_USER_ALLOW:
+      return `${shown} is allowed because one of your rules allows ${matched}${
+        beaten ? ', which beats every block' : ''
+      }.`;
+    case VERDICT_USER_BLOCK:
+      return `${shown} is blocked because one of your rules blocks ${matched}.`;
+    case VERDICT_LIST_ALLOW:
+      return `${shown} is allowed because a list allows ${matched}${
+        beaten ? ', which beats the blocks of all lists' : ''
+      }.`;
+    case VERDICT_LIST_BLOCK:
+      return `${shown} is blocked because a list blocks ${matched}.`;
+  }
+}
+
+/** The entry that a verdict goes by. */
+function winner({ rules, lists }: Policy, verdict: Verdict): number {
+  switch (verdict) {
+    case VERDICT_USER_ALLOW:
+      return rules.allowEntry;
+    case VERDICT_USER_BLOCK:
+      return rules.blockEntry;
+    case VERDICT_LIST_ALLOW:
+      return lists.allowEntry;
+    default:
+      return lists.blockEntry;
+  }
 }
 
 function describe(found: number): string {

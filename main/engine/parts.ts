@@ -1,9 +1,14 @@
 /** What the steps work with: one object per engine, made by engine.ts. */
+import type { AnswerInspector, RebindingGuard } from './answer-inspector.ts';
+import type { AnswerName } from './answer-name.ts';
+import type { AnswerRewriter } from './answer-rewriter.ts';
 import type { Answer, ReplyReader } from './answer.ts';
 import type { AnswerCache } from './cache.ts';
+import type { ClientGate } from './client-gate.ts';
 import type { PendingQuestions } from './pending.ts';
 import type { Policy } from './policy.ts';
-import type { Clock, Exchange } from './ports.ts';
+import type { Alarm, Clock, Exchange } from './ports.ts';
+import type { SuffixSet } from './suffix-set.ts';
 import type { Tally } from './tally.ts';
 import type { Turn } from './turn.ts';
 
@@ -17,11 +22,33 @@ export interface Parts {
   /** The view that cache look-ups fill. */
   readonly cached: Answer;
   readonly reader: ReplyReader;
+  readonly inspector: AnswerInspector;
+  readonly rewriter: AnswerRewriter;
+  /** Of its own, because a query may come in while late answers are being sent. */
+  readonly coverRewriter: AnswerRewriter;
+  /** Scratch for names that answers lead to. */
+  readonly targetName: AnswerName;
+  /** Null: nobody is woken, stale answers are given when the upstreams have failed. */
+  readonly alarm: Alarm | null;
+  /** Null: everybody may ask as often as he likes. */
+  readonly gate: ClientGate | null;
   /** Swapped by reference between two packets. */
   policy: Policy;
+  /** Of the policy, ready for use. */
+  guard: RebindingGuard;
+  /** Of the policy: names that are never answered stale. */
+  staleOff: SuffixSet;
+  /** Exchanges that ended without a reply since the last reply. */
+  failuresInRow: number;
+  /** Until when the last of them counts. */
+  downUntilTick: number;
+  /** Questions in flight that nobody waits for. */
+  refreshes: number;
   /** Origin of cache ticks, on the clock's own scale. */
   readonly originUs: number;
   isClosed: boolean;
+  /** Toggles with each packet over the rate limit. */
+  slips: number;
   /** The query on its way to `exchange`; UPSTREAM_QUERY_BYTES_MAX bytes. */
   readonly upstreamQuery: Uint8Array;
   /** Where late answers are written, one at a time; empty until the first is due. */

@@ -42,7 +42,16 @@ export class Waiter {
 /** One question in flight. */
 export class PendingQuestion {
   readonly hash: number;
-  readonly waiters: Waiter[] = [];
+  waiters: Waiter[] = [];
+  /** The question for when nobody waits for it any more; as Query.compact makes it. */
+  packet: Uint8Array | null = null;
+  /** Asked for the cache's sake. */
+  isRefresh = false;
+  /** Those who wait will be given a stale answer after a while. */
+  hasAlarm = false;
+  /** They were. */
+  isOverdue = false;
+  isSettled = false;
   readonly #name: Uint8Array;
   readonly #type: number;
   readonly #qclass: number;
@@ -111,8 +120,15 @@ export class PendingQuestions {
     this.#waiters++;
   }
 
+  /** Only these go on waiting; the others have been answered. */
+  keepWaiting(question: PendingQuestion, waiters: Waiter[]): void {
+    this.#waiters -= question.waiters.length - waiters.length;
+    question.waiters = waiters;
+  }
+
   /** Takes a question off the table, once. */
   settle(question: PendingQuestion): void {
+    question.isSettled = true;
     this.#size--;
     this.#waiters -= question.waiters.length;
     const questions = this.#byHash.get(question.hash);

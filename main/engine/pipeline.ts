@@ -5,12 +5,13 @@
  *     │ query.read            bytes to question and EDNS, in place          query.ts
  *     │ reject                flawed, foreign or forbidden questions        steps/reject.ts
  *     │ answerSpecialName     localhost, .local, private reverse zones ...  steps/special-names.ts
- *     │ filter                user rules and lists; allow beats block       steps/filter.ts
+ *     │ filter                user rules, then lists                        steps/filter.ts
  *     │ answerAny             ANY gets one small record                     steps/any.ts
- *     │ answerFromCache       fresh answers, remembered failures            steps/cached.ts
+ *     │ answerFromCache       fresh answers, remembered failures; second    steps/cached.ts
+ *     │                       look at names they lead to                    steps/second-look.ts
  *     │ forward               join the same question in flight, or ask      steps/forward.ts
  *     ▼                                │
- *   answer now                         └── later: settle: read, cache, answer   steps/settle.ts
+ *   answer now                         └── later: settle: inspect, cache, answer steps/settle.ts
  *     │                                             │
  *     └──────────── tally: counters, latency, log ──┘                       tally.ts
  *
@@ -22,7 +23,7 @@ import { QUERY_IGNORED } from './query.ts';
 import { answerAny } from './steps/any.ts';
 import { answerFromCache } from './steps/cached.ts';
 import { filter } from './steps/filter.ts';
-import { forward } from './steps/forward.ts';
+import { forward, refresh } from './steps/forward.ts';
 import { reject } from './steps/reject.ts';
 import { answerSpecialName } from './steps/special-names.ts';
 
@@ -49,6 +50,8 @@ export function runPipeline(
   if (written === 0) written = answerAny(turn);
   if (written !== 0) return written;
   const hash = cache.keyHash(turn.query);
-  written = answerFromCache(turn, hash, cache, parts.cached, parts.tally);
-  return written !== 0 ? written : forward(turn, hash, parts);
+  written = answerFromCache(turn, hash, parts);
+  if (written === 0) return forward(turn, hash, parts);
+  if (turn.wantsRefresh) refresh(turn, hash, parts);
+  return written;
 }

@@ -7,6 +7,23 @@ import type { SuffixSet } from './suffix-set.ts';
 
 export type BlockingAnswer = 'null-address' | 'nxdomain' | 'nodata' | 'refused';
 
+/** Addresses that begin with the same bits. */
+export interface Network {
+  /** 16 bytes; IPv4 as ::ffff:a.b.c.d. */
+  readonly bytes: Uint8Array;
+  /** How many bits count, of the 128. */
+  readonly bits: number;
+}
+
+/** Who may ask, and how often. */
+export interface Access {
+  readonly allow: readonly Network[];
+  /** Without a rate limit. */
+  readonly exempt: readonly Network[];
+  /** Of one client over UDP; 0: no limit. */
+  readonly queriesPerSecond: number;
+}
+
 export interface Policy {
   /** Grows with each policy; shown in status so that a change can be seen to have arrived. */
   readonly version: number;
@@ -23,9 +40,24 @@ export interface Policy {
     readonly ttlMinSeconds: number;
     readonly ttlMaxSeconds: number;
     readonly staleSecondsMax: number;
+    /** Suffixes that are never answered stale. */
+    readonly staleOff: readonly string[];
+    /** Popular answers are fetched anew before they expire. */
+    readonly prefetch: boolean;
+    /** Answers are kept in a file over a restart. */
+    readonly persist: boolean;
   };
   /** Suffixes with upstreams of their own: no special name is answered here below them. */
   readonly suffixes?: SuffixSet;
+  /** Private addresses in the answers for public names are left out. */
+  readonly rebinding: {
+    readonly enabled: boolean;
+    /** 100.64.0.0/10 counts as private. */
+    readonly sharedSpace: boolean;
+    /** Suffixes whose names may have private addresses. */
+    readonly allow: readonly string[];
+  };
+  readonly access: Access;
   /** 'anonymous' truncates client addresses before they reach the log ring; 'off' logs nothing. */
   readonly logMode: 'full' | 'anonymous' | 'off';
 }

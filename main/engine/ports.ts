@@ -13,6 +13,12 @@ export interface Clock {
   wallMs(): number;
 }
 
+/** Wakes the engine up later. */
+export interface Alarm {
+  /** Calls `run` once after at least `ms` milliseconds, never before this function has returned. */
+  after(ms: number, run: () => void): void;
+}
+
 /** Unpredictable numbers, from a cryptographic source, refilled in bulk. */
 export interface Random {
   /** 0..65535. */
@@ -83,6 +89,12 @@ export interface LogFacts {
   listId: number;
   /** Labels of the suffix that a rule named; 0 for none. */
   matchedLabels: number;
+  /**
+   * With reason cname, the name that a rule named, which the answer led to: wire labels,
+   * matched[0, matchedLength). 0 otherwise.
+   */
+  matched: Uint8Array;
+  matchedLength: number;
   /** As in ExchangeResult. */
   upstream: number;
   durationUs: number;

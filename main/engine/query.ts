@@ -16,6 +16,7 @@ import {
   FLAG,
   HEADER_BYTES,
   OPT_BYTES,
+  OPTION_KEEPALIVE,
   optionsAreWhole,
   readUint16,
   RECORD_FIXED_BYTES,
@@ -42,6 +43,8 @@ export type QueryStatus =
   | typeof QUERY_OPCODE
   | typeof QUERY_EDNS_VERSION;
 
+/** Code and length. RFC 6891 §6.1.2. */
+const OPTION_HEADER_BYTES = 4;
 const NO_BYTES = new Uint8Array(0);
 
 export class Query implements NameView {
@@ -69,6 +72,8 @@ export class Query implements NameView {
   ednsSize = 0;
   ednsVersion = 0;
   dnssecOk = false;
+  /** The client would keep its TCP connection open. RFC 7828 §3.2.1. */
+  hasKeepalive = false;
 
   /** Parses packet[start, start + length). What was parsed before a flaw stays readable. */
   read(packet: Uint8Array, start: number, length: number): QueryStatus {
@@ -95,12 +100,13 @@ export class Query implements NameView {
   }
 
   /**
-   * A copy that `read` takes later: header, question, and OPT without its options. At most
-   * 12 + 259 + 11 bytes, whatever the client sent.
+   * A copy that `read` takes later: header, question, and OPT without options, but for the one
+   * that we understand. At most 12 + 259 + 15 bytes, whatever the client sent.
    */
   compact(): Uint8Array {
     const withoutOpt = this.questionEnd - this.start;
-    const copy = new Uint8Array(withoutOpt + (this.hasEdns ? OPT_BYTES : 0));
+    const optionBytes = this.hasKeepalive ? OPTION_HEADER_BYTES : 0;
+    const copy = new Uint8Array(withoutOpt + (this.hasEdns ? OPT_BYTES + optionBytes : 0));
     copy.set(this.packet.subarray(this.start, this.questionEnd));
     copy.fill(0, 6, HEADER_BYTES);
     if (this.hasEdns) {
@@ -108,6 +114,8 @@ export class Query implements NameView {
       writeUint16(copy, withoutOpt + 1, TYPE.opt);
       writeUint16(copy, withoutOpt + 3, this.ednsSize);
       copy[withoutOpt + 7] = this.dnssecOk ? 0x80 : 0;
+      copy[withoutOpt + 10] = optionBytes;
+      if (optionBytes > 0) copy[withoutOpt + OPT_BYTES + 1] = OPTION_KEEPALIVE;
     }
     return copy;
   }
@@ -126,6 +134,7 @@ export class Query implements NameView {
     this.ednsSize = 0;
     this.ednsVersion = 0;
     this.dnssecOk = false;
+    this.hasKeepalive = false;
   }
 
   /** Takes the name, folded, with label starts; then hashes it. False when it does not parse. */
@@ -200,6 +209,20 @@ export class Query implements NameView {
     this.ednsSize = readUint16(packet, fixed + 2);
     this.ednsVersion = packet[fixed + 5] as number;
     this.dnssecOk = ((packet[fixed + 6] as number) & 0x80) !== 0;
-    return optionsAreWhole(packet, fixed + RECORD_FIXED_BYTES, end);
+    const optionsAt = fixed + RECORD_FIXED_BYTES;
+    if (optionsAt === end) return true;
+    this.hasKeepalive = hasEmptyOption(packet, optionsAt, end, OPTION_KEEPALIVE);
+    return optionsAreWhole(packet, optionsAt, end);
   }
+}
+
+/** Whether options bytes[start, end) have one of this code, without a value. */
+function hasEmptyOption(bytes: Uint8Array, start: number, end: number, code: number): boolean {
+  let at = start;
+  while (at + OPTION_HEADER_BYTES <= end) {
+    const size = readUint16(bytes, at + 2);
+    if (size === 0 && readUint16(bytes, at) === code) return true;
+    at += OPTION_HEADER_BYTES + size;
+  }
+  return false;
 }

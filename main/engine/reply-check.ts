@@ -119,7 +119,7 @@ function pointerTarget(bytes: Uint8Array, at: number, part: number, end: number)
 }
 
 /** How the RDATA of a type is laid out. */
-interface DataLayout {
+export interface DataLayout {
   /** Fixed bytes at the beginning. */
   readonly before: number;
   /** Character strings behind them (RFC 1035 §3.3); ANY_NUMBER for one or more, to the end. */
@@ -157,6 +157,12 @@ layout([48], { before: 5, behind: ANY_NUMBER }); // DNSKEY
 layout([46], { before: 18, names: 1, behind: ANY_NUMBER, pointers: false });
 layout([47], { names: 1, behind: ANY_NUMBER, pointers: false });
 layout([64, 65], { before: 2, names: 1, behind: ANY_NUMBER, pointers: false });
+
+/** Where the RDATA of a type has names that may be compressed; null when it has none. */
+export function compressibleNames(type: number): DataLayout | null {
+  const known = layouts.get(type);
+  return known !== undefined && known.names > 0 && known.pointers ? known : null;
+}
 
 /** Whether the RDATA of the record whose type stands at `fixed` ends exactly at `end`. */
 function dataIsWhole(bytes: Uint8Array, fixed: number, end: number): boolean {

@@ -15,6 +15,7 @@ import {
   HEADER_BYTES,
   OPT_BYTES,
   OPTION_EDE,
+  OPTION_KEEPALIVE,
   readUint32,
   TYPE,
   writeUint16,
@@ -24,6 +25,10 @@ import { LIMITS } from '../contract/limits.ts';
 
 /** Option code, length and info code; EXTRA-TEXT stays empty. RFC 8914 §2. */
 const EDE_OPTION_BYTES = 6;
+/** Option code, length and the timeout. RFC 7828 §3.1. */
+const KEEPALIVE_OPTION_BYTES = 6;
+/** In units of 100 ms. */
+const KEEPALIVE_TIMEOUT = LIMITS.tcpIdleMs / 100;
 /** The compression pointer to the question name. */
 const QUESTION_POINTER = 0xc000 | HEADER_BYTES;
 
@@ -96,7 +101,7 @@ export function writeAnswer(
 ): number {
   const { out, outStart, query } = turn;
   const bodyAt = startReply(turn, answer.rcode, false);
-  const optBytes = query.hasEdns ? OPT_BYTES + (ede === EDE.none ? 0 : EDE_OPTION_BYTES) : 0;
+  const optBytes = query.hasEdns ? OPT_BYTES + optionBytes(turn, ede) : 0;
   const total = bodyAt - outStart + answer.bodyLength + optBytes;
   if (answer.isTruncated || total > turn.limitBytes) return truncate(turn, bodyAt, answer.rcode);
   writeUint16(out, outStart + 6, answer.answerCount);
@@ -109,6 +114,11 @@ export function writeAnswer(
   copyBytes(answer.bytes, answer.bodyAt, out, bodyAt, answer.bodyLength);
   if (ageSeconds !== 0 || fixedTtl >= 0) ageTtls(out, bodyAt, answer, ageSeconds, fixedTtl);
   return finish(turn, bodyAt + answer.bodyLength, answer.rcode, ede);
+}
+
+/** Nothing but the hint to ask over TCP. */
+export function writeTruncated(turn: Turn): number {
+  return truncate(turn, startReply(turn, 0, false), 0);
 }
 
 /** Header, question and OPT with TC set: the client asks again over TCP. RFC 2181 §9. */
@@ -178,21 +188,34 @@ function writeRecord(
 function finish(turn: Turn, end: number, rcode: number, ede: number): number {
   const { out, outStart, query } = turn;
   if (!query.hasEdns) return end - outStart;
-  const hasEde = ede !== EDE.none;
+  let optionAt = end + OPT_BYTES;
   out[end] = 0;
   writeUint16(out, end + 1, TYPE.opt);
   writeUint16(out, end + 3, LIMITS.udpPayloadBytes);
   out[end + 5] = rcode >>> 4;
   out[end + 6] = 0;
   writeUint16(out, end + 7, query.dnssecOk ? 0x8000 : 0);
-  writeUint16(out, end + 9, hasEde ? EDE_OPTION_BYTES : 0);
-  if (hasEde) {
-    writeUint16(out, end + OPT_BYTES, OPTION_EDE);
-    writeUint16(out, end + OPT_BYTES + 2, 2);
-    writeUint16(out, end + OPT_BYTES + 4, ede);
+  writeUint16(out, end + 9, optionBytes(turn, ede));
+  if (query.hasKeepalive && turn.transport === 'tcp') {
+    optionAt = writeShort(out, optionAt, OPTION_KEEPALIVE, KEEPALIVE_TIMEOUT);
   }
+  if (ede !== EDE.none) optionAt = writeShort(out, optionAt, OPTION_EDE, ede);
   const additionalAt = outStart + 10;
   const additional = ((out[additionalAt] as number) << 8) | (out[additionalAt + 1] as number);
   writeUint16(out, additionalAt, additional + 1);
-  return end + OPT_BYTES + (hasEde ? EDE_OPTION_BYTES : 0) - outStart;
+  return optionAt - outStart;
+}
+
+/** Bytes of the options that `finish` writes. */
+function optionBytes(turn: Turn, ede: number): number {
+  const hasKeepalive = turn.query.hasKeepalive && turn.transport === 'tcp';
+  return (ede === EDE.none ? 0 : EDE_OPTION_BYTES) + (hasKeepalive ? KEEPALIVE_OPTION_BYTES : 0);
+}
+
+/** Writes an option with a value of two bytes. Returns the offset behind it. */
+function writeShort(out: Uint8Array, at: number, code: number, value: number): number {
+  writeUint16(out, at, code);
+  writeUint16(out, at + 2, 2);
+  writeUint16(out, at + 4, value);
+  return at + 6;
 }

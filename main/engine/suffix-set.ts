@@ -1,6 +1,9 @@
 /**
- * A small set of name suffixes: those that have upstreams of their own ("split DNS"). The
- * special-names step lets them pass, since somebody was named who knows them. Part of the policy.
+ * A small set of domain names that settings or code name, asked whether a name is one of them or
+ * lies below one: suffixes with upstreams of their own ("split DNS"), without stale answers, with
+ * private addresses, connectivity checks. Read by the steps; never changed once made.
+ *
+ * For a handful of names beside the big tables (domain-table.ts), which name no single labels.
  */
 import { AppError } from '../contract/errors.ts';
 import type { NameView } from './domain-table.ts';
@@ -24,6 +27,16 @@ export class SuffixSet {
 
   get size(): number {
     return this.#byHash.size;
+  }
+
+  /** Whether the name, or one above it, is in the set. Cost: a look-up a label; no allocation. */
+  covers(view: NameView): boolean {
+    return this.match(view) > 0;
+  }
+
+  /** Whether the name itself is in the set. No allocation. */
+  has(view: NameView): boolean {
+    return view.labelCount > 0 && this.match(view) === view.labelCount;
   }
 
   /** Labels of the longest suffix in the set that the name ends with; 0 for none. No allocation. */

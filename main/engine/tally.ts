@@ -52,6 +52,8 @@ export class Tally {
     reason: REASON.none,
     listId: LIST_ID_NONE,
     matchedLabels: 0,
+    matched: this.#maskedAddress,
+    matchedLength: 0,
     upstream: UPSTREAM_NONE,
     durationUs: 0,
   };
@@ -103,6 +105,8 @@ export class Tally {
     facts.reason = turn.reason;
     facts.listId = turn.listId;
     facts.matchedLabels = turn.matchedLabels;
+    facts.matched = turn.matched;
+    facts.matchedLength = turn.matchedLength;
     facts.upstream = turn.upstream;
     facts.durationUs = durationUs;
   }

@@ -7,6 +7,7 @@ import { OUTCOME, REASON, type Outcome, type Reason } from '../contract/outcome.
 import { LIST_ID_NONE } from './policy.ts';
 import type { Client } from './ports.ts';
 import { Query } from './query.ts';
+import { VERDICT_NONE, type Verdict } from './verdict.ts';
 
 /** `upstream` when none was asked. */
 export const UPSTREAM_NONE = -1;
@@ -40,6 +41,16 @@ export class Turn {
   matchedLabels = 0;
   upstream = UPSTREAM_NONE;
   isTruncated = false;
+  /** A name further on that a rule named, matched[0, matchedLength): wire labels without root. */
+  readonly matched = new Uint8Array(LIMITS.nameBytesMax);
+  matchedLength = 0;
+
+  /** What the filter said of the name. */
+  verdict: Verdict = VERDICT_NONE;
+  /** There is an expired answer in reserve. */
+  hasStale = false;
+  /** An answer was given from the cache, which should be fetched anew. */
+  wantsRefresh = false;
 
   /** Forgets the query before this one. */
   begin(out: Uint8Array, outStart: number, nowUs: number, tick: number): void {
@@ -54,6 +65,10 @@ export class Turn {
     this.matchedLabels = 0;
     this.upstream = UPSTREAM_NONE;
     this.isTruncated = false;
+    this.matchedLength = 0;
+    this.verdict = VERDICT_NONE;
+    this.hasStale = false;
+    this.wantsRefresh = false;
   }
 
   /**

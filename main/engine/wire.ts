@@ -22,7 +22,11 @@ export const TYPE = {
   hinfo: 13,
   txt: 16,
   aaaa: 28,
+  dname: 39,
   opt: 41,
+  rrsig: 46,
+  svcb: 64,
+  https: 65,
   tkey: 249,
   tsig: 250,
   ixfr: 251,
@@ -46,17 +50,25 @@ export const RCODE = {
   badVers: 16,
 } as const;
 
+/** Keys of SVCB parameters. RFC 9460 §14.3.2. */
+export const SVCB_KEY = { mandatory: 0, ipv4hint: 4, ipv6hint: 6 } as const;
+
 /** Extended error codes that we send. RFC 8914 §4. */
 export const EDE = {
   none: -1,
+  other: 0,
   staleAnswer: 3,
+  forgedAnswer: 4,
   cachedError: 13,
   blocked: 15,
+  prohibited: 18,
+  staleNxDomain: 19,
   noReachableAuthority: 22,
   networkError: 23,
 } as const;
 
-/** EDNS option code of an extended error. RFC 8914 §2. */
+/** EDNS option codes. RFC 7828 §3.1, RFC 8914 §2. */
+export const OPTION_KEEPALIVE = 11;
 export const OPTION_EDE = 15;
 
 /** Bits of the third and fourth header byte. RFC 1035 §4.1.1, RFC 4035 §3.1.6, §3.2.2. */

@@ -10,7 +10,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { LIMITS } from '../contract/limits.ts';
 import { OUTCOMES } from '../contract/outcome.ts';
 import type { Batch } from './batch.ts';
-import { listText } from './record.ts';
+import { listText, matchedTargetText } from './record.ts';
 import type { RecordNames } from './record.ts';
 
 /** Columns of `queries` that are written; `id` is SQLite's to give. */
@@ -27,6 +27,7 @@ const COLUMNS = [
   'upstream',
   'duration_us',
   'transport',
+  'matched_target',
 ] as const;
 
 const MS_PER_MINUTE = 60_000;
@@ -129,6 +130,7 @@ export class BatchStatements {
     parameters[at + 9] = this.#labelId(names.upstreams[records.upstream(slot)] ?? '');
     parameters[at + 10] = records.durationUs(slot);
     parameters[at + 11] = records.transport(slot);
+    parameters[at + 12] = matchedTargetText(records, slot);
   }
 
   /** Row number of a text in `labels`, made when it is new; 0 for "". */

@@ -46,6 +46,9 @@ export const MIGRATIONS: readonly string[] = [
      id INTEGER PRIMARY KEY,
      text TEXT NOT NULL UNIQUE
    );`,
+  // 2. The listed name of a row that was blocked because of a name its answer led to (reason
+  // cname); '' for all others, whose `matched_labels` tell it.
+  `ALTER TABLE queries ADD COLUMN matched_target TEXT NOT NULL DEFAULT '';`,
 ];
 
 /** The newest version this program knows. */

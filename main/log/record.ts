@@ -12,6 +12,9 @@
  *             address  name: wire labels, lower case, no root
  *             16 bytes nameLength bytes, at most 254
  *
+ * With reason cname the name that a rule named is another one: it stands behind the name, with a
+ * length byte in front, when both fit; otherwise that length is 0 and the name is not told.
+ *
  * `upstream` is the index plus one, so that 0 means none. The class is not kept: whatever is not IN
  * shows as rejected. Little-endian, as every machine that Node and Electron are built for (but
  * s390x, which is refused); records never leave the process.
@@ -85,6 +88,16 @@ export class RecordMemory {
     u8[at + 23] = nameLength;
     this.#writeBytes(at + ADDRESS_AT, facts.address, 16);
     this.#writeBytes(at + NAME_AT, facts.name, nameLength);
+    if (facts.reason === REASON.cname) this.#writeMatched(at + NAME_AT + nameLength, at, facts);
+  }
+
+  #writeMatched(lengthAt: number, at: number, facts: LogFacts): void {
+    const fits = lengthAt + 1 + facts.matchedLength <= at + RECORD_BYTES;
+    const length = fits ? facts.matchedLength : 0;
+    this.#u8[lengthAt] = length;
+    for (let index = 0; index < length; index++) {
+      this.#u8[lengthAt + 1 + index] = facts.matched[index] as number;
+    }
   }
 
   /** Copies four bytes a store: three times faster than single bytes into shared memory. */
@@ -107,7 +120,9 @@ export class RecordMemory {
   copy(slot: number, from: RecordMemory, fromSlot: number): void {
     const at = slot * RECORD_BYTES;
     const fromAt = fromSlot * RECORD_BYTES;
-    const words = (NAME_AT + (from.#u8[fromAt + 23] as number) + 3) >>> 2;
+    const nameEnd = NAME_AT + (from.#u8[fromAt + 23] as number);
+    const hasMatched = from.#u8[fromAt + 19] === REASON.cname;
+    const words = hasMatched ? RECORD_BYTES >>> 2 : (nameEnd + 3) >>> 2;
     for (let word = 0; word < words; word++) {
       this.#u32[(at >>> 2) + word] = from.#u32[(fromAt >>> 2) + word] as number;
     }
@@ -170,6 +185,18 @@ export class RecordMemory {
     if (length === 0 && this.#u8[at + 19] === REASON.malformed) return '';
     return nameText(this.#u8, at + NAME_AT, length);
   }
+
+  /** With reason cname only. */
+  matchedTargetText(slot: number): string {
+    const lengthAt = slot * RECORD_BYTES + NAME_AT + (this.#u8[slot * RECORD_BYTES + 23] as number);
+    const length = this.#u8[lengthAt] as number;
+    return length === 0 ? '' : nameText(this.#u8, lengthAt + 1, length);
+  }
+}
+
+/** The listed name that decided, when it is not a suffix of the name itself; "" otherwise. */
+export function matchedTargetText(records: RecordMemory, slot: number): string {
+  return records.reason(slot) === REASON.cname ? records.matchedTargetText(slot) : '';
 }
 
 /** Names for the numbers in a record. */
@@ -211,7 +238,10 @@ export function toQueryEvent(
     reason: REASONS[records.reason(slot)] ?? 'none',
     rcode: records.rcode(slot),
     list: matchedLabels === 0 ? '' : listText(records.listId(slot), names.lists),
-    matchedName: matchedNameText(name, matchedLabels),
+    matchedName:
+      records.reason(slot) === REASON.cname
+        ? records.matchedTargetText(slot)
+        : matchedNameText(name, matchedLabels),
     upstream: names.upstreams[records.upstream(slot)] ?? '',
     durationUs: records.durationUs(slot),
     transport: records.transport(slot) === 1 ? 'tcp' : 'udp',

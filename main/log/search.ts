@@ -16,7 +16,7 @@ import { typeName } from './type-names.ts';
 /** Rows of a page when nothing is said. */
 const ROWS_DEFAULT = 100;
 
-const COLUMNS = `id, time_ms, client, name, type, outcome, reason, rcode, matched_labels,
+const COLUMNS = `id, time_ms, client, name, type, outcome, reason, rcode, matched_labels, matched_target,
   duration_us, transport,
   (SELECT text FROM labels WHERE labels.id = queries.list) AS list_text,
   (SELECT text FROM labels WHERE labels.id = queries.upstream) AS upstream_text`;
@@ -31,6 +31,7 @@ interface Row {
   readonly reason: number;
   readonly rcode: number;
   readonly matched_labels: number;
+  readonly matched_target: string;
   readonly duration_us: number;
   readonly transport: number;
   readonly list_text: string | null;
@@ -106,7 +107,7 @@ function toEvent(row: Row): QueryEvent {
     reason: REASONS[row.reason] ?? 'none',
     rcode: row.rcode,
     list: row.list_text ?? '',
-    matchedName: matchedNameText(row.name, row.matched_labels),
+    matchedName: row.matched_target || matchedNameText(row.name, row.matched_labels),
     upstream: row.upstream_text ?? '',
     durationUs: row.duration_us,
     transport: row.transport === 1 ? 'tcp' : 'udp',

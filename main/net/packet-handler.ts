@@ -24,6 +24,8 @@ export interface PacketHandler {
     out: Uint8Array,
     outStart: number,
   ): number;
+  /** Whether a client may connect at all; 16 bytes as in Client. Without it all may. */
+  admits?(address: Uint8Array): boolean;
 }
 
 /** Where a listener listens and what it serves. */

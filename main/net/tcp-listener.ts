@@ -10,6 +10,7 @@ import type { ListenOptions, Server, Socket } from 'node:net';
 import { COUNTER } from '../contract/counters.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { Counters } from '../engine/ports.ts';
+import { parseAddress } from './client-address.ts';
 import { bindError } from './bind-error.ts';
 import type { Listener, ListenerOptions, PacketHandler } from './packet-handler.ts';
 import { formatEndpoint } from './server-address.ts';
@@ -70,6 +71,7 @@ class TcpListener implements Listener, ConnectionOwner {
   readonly counters: Counters;
   readonly out = Buffer.allocUnsafeSlow(LIMITS.messageBytesMax);
   readonly #server: Server;
+  readonly #address = new Uint8Array(16);
   readonly #bounds: TcpBounds;
   readonly #connections = new Set<TcpConnection>();
   /** Open connections by client address. */
@@ -125,14 +127,17 @@ class TcpListener implements Listener, ConnectionOwner {
 
   #accept(socket: Socket): void {
     const text = socket.remoteAddress ?? '::';
+    const isDenied = !this.#isAdmitted(text);
     const ofClient = this.#perClient.get(text) ?? 0;
     const open = this.counters.slots[COUNTER.tcpConnections] as number;
     if (
       this.#isStopped ||
+      isDenied ||
       open >= this.#bounds.connectionsMax ||
       ofClient >= this.#bounds.connectionsPerClientMax
     ) {
       this.#add('tcpRefused', 1);
+      if (isDenied) this.#add('denied', 1);
       // A reset while closing is all that can still happen.
       socket.on('error', () => undefined);
       socket.destroy();
@@ -143,6 +148,12 @@ class TcpListener implements Listener, ConnectionOwner {
     this.#perClient.set(connection.addressText, ofClient + 1);
     this.#add('tcpConnections', 1);
     this.#startIdleTimer();
+  }
+
+  #isAdmitted(text: string): boolean {
+    if (this.engine.admits === undefined) return true;
+    parseAddress(text, this.#address);
+    return this.engine.admits(this.#address);
   }
 
   #startIdleTimer(): void {
@@ -159,7 +170,7 @@ class TcpListener implements Listener, ConnectionOwner {
     this.#idleTimer = null;
   }
 
-  #add(name: 'tcpConnections' | 'tcpRefused', difference: number): void {
+  #add(name: 'tcpConnections' | 'tcpRefused' | 'denied', difference: number): void {
     const slots = this.counters.slots;
     slots[COUNTER[name]] = (slots[COUNTER[name]] as number) + difference;
   }

@@ -8,6 +8,7 @@ import type { Latency, ListStatus, MethodArguments, MethodOutput } from '../cont
 import type { UpstreamUse } from '../dataplane/data-plane.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
 import type { UpstreamState } from '../net/upstream.ts';
+import type { CachedItem } from '../engine/cache-view.ts';
 
 /** The engine in its threads (dataplane/data-plane.ts). */
 export interface PlanePart {
@@ -28,6 +29,12 @@ export interface PlanePart {
   /** Answers by bucket, summed over threads; buckets as in contract/counters.ts. */
   histograms(): Readonly<Record<HistogramName, ArrayLike<number>>>;
   flushCache(): void;
+  /** What is kept about a name, thread by thread. */
+  inspectCache(name: string): Promise<readonly (readonly CachedItem[])[]>;
+  /** Forgets what is kept about a name, with `below` about all below it. */
+  flushName(name: string, below: boolean): Promise<number>;
+  /** Drops upstream sockets and kept answers of the network that was left. */
+  networkChanged(): void;
   close(): Promise<void>;
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Config } from '../contract/config.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
+import { parseNetworks } from './networks.ts';
 
 export interface PolicyParts {
   /** Grows with each policy. */
@@ -23,7 +24,7 @@ export function buildPolicy({
   rules,
   lists,
 }: PolicyParts): PolicyMessage {
-  const { blocking, cache, dns, log } = config;
+  const { blocking, cache, dns, limits, log, rebinding } = config;
   return {
     version,
     filtering,
@@ -36,6 +37,19 @@ export function buildPolicy({
       ttlMinSeconds: cache.ttlMinSeconds,
       ttlMaxSeconds: cache.ttlMaxSeconds,
       staleSecondsMax: cache.staleSecondsMax,
+      staleOff: cache.staleOff,
+      prefetch: cache.prefetch,
+      persist: cache.persist,
+    },
+    rebinding: {
+      enabled: rebinding.enabled,
+      sharedSpace: rebinding.sharedSpace,
+      allow: rebinding.allow,
+    },
+    access: {
+      allow: parseNetworks(dns.allow),
+      exempt: parseNetworks(limits.exempt),
+      queriesPerSecond: limits.clientQueriesPerSecond,
     },
     suffixes: Object.keys(dns.suffixes),
     logMode: log.mode,

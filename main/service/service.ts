@@ -19,6 +19,7 @@ import type { QueryEvent } from '../contract/query-event.ts';
 import { findings, pathText } from '../contract/schema-text.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
 import { compileRules } from '../lists/rules.ts';
+import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
 import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
 import { LiveTopic } from './live.ts';
@@ -134,8 +135,9 @@ export class Service implements ServiceClient {
 
   /** The link or the addresses changed, or the machine woke up: all old sockets may be dead. */
   networkChanged(): void {
+    if (this.#closed) return;
     const { plane, addressBook } = this.#options;
-    plane.resetUpstreams();
+    plane.networkChanged();
     addressBook.networkChanged();
   }
 
@@ -189,7 +191,7 @@ export class Service implements ServiceClient {
   }
 
   #makeHandlers(): Handlers {
-    const { store, protection, log } = this.#options;
+    const { store, protection, log, plane } = this.#options;
     return {
       status: () => this.#reports.status(),
       pause: ({ minutes }) => protection.pause(minutes),
@@ -203,6 +205,8 @@ export class Service implements ServiceClient {
       ...this.#makeRuleHandlers(),
       ...this.#makeListHandlers(),
       'upstreams.list': () => this.#reports.upstreams(),
+      'cache.inspect': (input) => inspectCache(plane, input),
+      'cache.flush': (input) => flushCache(plane, input),
       'settings.get': () => ({ config: store.config }),
     };
   }

@@ -4,17 +4,25 @@
  */
 import type { Config, ListSource } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
+import { LIMITS } from '../contract/limits.ts';
 import { quote, type Finding } from '../contract/schema-text.ts';
+import { writeName } from '../engine/name.ts';
 import { parseRule } from '../lists/rules.ts';
 import { formatEndpoint, parseListen, parseServer } from '../net/server-address.ts';
 import type { Endpoint } from '../net/server-address.ts';
 import { isSecure, parseUpstream } from '../net/upstream-address.ts';
 import { normalSuffix } from '../net/upstream-plan.ts';
+import { parseNetwork } from './networks.ts';
 
 /** The first conflict in settings that pass the schema; undefined when there is none. */
 export function settingsConflict(config: Config): Finding | undefined {
   return (
-    addressConflict(config) ?? cacheConflict(config) ?? listConflict(config) ?? ruleConflict(config)
+    addressConflict(config) ??
+    networkConflict(config) ??
+    nameConflict(config) ??
+    cacheConflict(config) ??
+    listConflict(config) ??
+    ruleConflict(config)
   );
 }
 
@@ -131,6 +139,33 @@ function reaches(server: string, own: string): boolean {
   const any = /^(0\.0\.0\.0|\[::\])(:\d+)$/.exec(own);
   const loopback = /^(127\.[\d.]+|\[::1\])(:\d+)$/.exec(server);
   return any !== null && loopback !== null && any[2] === loopback[2];
+}
+
+function networkConflict({ dns, limits }: Config): Finding | undefined {
+  const places: [(string | number)[], readonly string[]][] = [
+    [['dns', 'allow'], dns.allow],
+    [['limits', 'exempt'], limits.exempt],
+  ];
+  for (const [path, texts] of places) {
+    const index = texts.findIndex((text) => parseNetwork(text) === undefined);
+    if (index < 0) continue;
+    return bad([...path, index], texts[index], 'a network such as 192.168.0.0/16 or fd00::/8');
+  }
+  return undefined;
+}
+
+function nameConflict({ cache, rebinding }: Config): Finding | undefined {
+  const places: [(string | number)[], readonly string[]][] = [
+    [['cache', 'staleOff'], cache.staleOff],
+    [['rebinding', 'allow'], rebinding.allow],
+  ];
+  const scratch = new Uint8Array(LIMITS.nameBytesMax);
+  for (const [path, texts] of places) {
+    const index = texts.findIndex((text) => writeName(text, scratch, 0) <= 0);
+    if (index < 0) continue;
+    return bad([...path, index], texts[index], 'a domain name such as home.example');
+  }
+  return undefined;
 }
 
 function cacheConflict({ cache }: Config): Finding | undefined {

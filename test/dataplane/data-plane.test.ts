@@ -37,7 +37,17 @@ function policy(version: number, rules: readonly string[]): PolicyMessage {
     blockingTtlSeconds: 10,
     rules: compileRules(rules),
     lists: compileRules([]),
-    cache: { entriesMax: 1_000, ttlMinSeconds: 0, ttlMaxSeconds: 86_400, staleSecondsMax: 0 },
+    cache: {
+      entriesMax: 1_000,
+      ttlMinSeconds: 0,
+      ttlMaxSeconds: 86_400,
+      staleSecondsMax: 0,
+      staleOff: [],
+      prefetch: true,
+      persist: false,
+    },
+    rebinding: { enabled: false, sharedSpace: false, allow: [] },
+    access: { allow: [{ bytes: new Uint8Array(16), bits: 0 }], exempt: [], queriesPerSecond: 0 },
     logMode: 'full',
   };
 }

@@ -26,25 +26,50 @@ test('a blocked name: every entry that matches, and the one that won', () => {
   ]);
 });
 
-test("an allow entry beats a block, also of the user's own", () => {
-  const found = explain(
-    policy({ lists, rules: table(['good.shop.example@0']) }),
-    'good.shop.example',
-    'A',
-  );
+test('an allow entry beats the blocks of lists', () => {
+  const found = explain(policy({ lists }), 'good.shop.example', 'A');
   assert.equal(found.decision, 'allowed');
   assert.equal(
     found.why,
-    'good.shop.example is allowed because a list allows good.shop.example, which beats every block.',
+    'good.shop.example is allowed because a list allows good.shop.example, which beats the blocks of all lists.',
   );
   assert.deepEqual(
     found.matches.map(({ action, listId, won }) => [action, listId, won]),
     [
-      ['block', 0, false],
       ['allow', 8, true],
       ['block', 7, false],
     ],
   );
+});
+
+test("the user's own block beats an allow entry of a list", () => {
+  const rules = table(['shop.example@0']);
+  const found = explain(policy({ lists, rules }), 'good.shop.example', 'A');
+  assert.equal(found.decision, 'blocked');
+  assert.equal(
+    found.why,
+    'good.shop.example is blocked because one of your rules blocks shop.example.',
+  );
+  assert.deepEqual(
+    found.matches.map(({ action, listId, won }) => [action, listId, won]),
+    [
+      ['block', 0, true],
+      ['allow', 8, false],
+      ['block', 7, false],
+    ],
+  );
+});
+
+test('a connectivity check that a list names is allowed, and no entry won', () => {
+  const found = explain(policy({ lists: table(['msftncsi.com']) }), 'www.msftncsi.com', 'A');
+  assert.equal(found.decision, 'allowed');
+  assert.match(found.why, /check their connectivity/);
+  assert.deepEqual(
+    found.matches.map(({ won }) => won),
+    [false],
+  );
+  const rules = table(['msftncsi.com@0']);
+  assert.equal(explain(policy({ rules }), 'www.msftncsi.com', 'A').decision, 'blocked');
 });
 
 test('a rule is named before a list', () => {

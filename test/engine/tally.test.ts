@@ -65,6 +65,8 @@ test('a record says who asked what, when, and what came of it', () => {
     reason: 'list',
     listId: 1,
     matchedLabels: 2,
+    matched: '.',
+    matchedLength: 0,
     upstream: -1,
     durationUs: 0,
   });

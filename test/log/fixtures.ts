@@ -36,6 +36,8 @@ export function facts(name: string, changes: Partial<LogFacts> = {}): LogFacts {
     reason: REASON.none,
     listId: LIST_ID_NONE,
     matchedLabels: 0,
+    matched: new Uint8Array(0),
+    matchedLength: 0,
     upstream: -1,
     durationUs: 1_000,
     ...changes,

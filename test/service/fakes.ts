@@ -9,6 +9,7 @@ import { AppError } from '../../main/contract/errors.ts';
 import type { ListStatus } from '../../main/contract/methods.ts';
 import type { UpstreamUse } from '../../main/dataplane/data-plane.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
+import type { CachedItem } from '../../main/engine/cache-view.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import type { UpstreamState } from '../../main/net/upstream.ts';
 import type { ServiceClock } from '../../main/service/clock.ts';
@@ -119,10 +120,25 @@ export class FakePlane implements PlanePart {
     };
   }
 
-  flushes = 0;
+  flushed: (string | undefined)[] = [];
+  items: CachedItem[] = [];
+  networkChanges = 0;
 
   flushCache(): void {
-    this.flushes++;
+    this.flushed.push(undefined);
+  }
+
+  inspectCache(name: string) {
+    return Promise.resolve([name === 'kept.example' ? this.items : []]);
+  }
+
+  flushName(name: string, below: boolean): Promise<number> {
+    this.flushed.push(below ? `*.${name}` : name);
+    return Promise.resolve(2);
+  }
+
+  networkChanged(): void {
+    this.networkChanges++;
   }
 
   close(): Promise<void> {

@@ -28,6 +28,7 @@ test('every method answers as its schema says', async (t) => {
   const { service } = await setUp(t);
   const inputs: Partial<Record<MethodName, unknown>> = {
     check: { name: 'listed.example' },
+    'cache.inspect': { name: 'kept.example' },
     'rules.add': { rule: 'ads.example' },
     'rules.remove': { rule: 'ads.example' },
     'lists.add': { name: 'New', url: 'https://n.example/' },
@@ -176,4 +177,41 @@ test('status shows every bounded queue, the doors included', async (t) => {
       ['door', 1],
     ],
   );
+});
+
+test('kept answers are told in words, and flushed by name or altogether', async (t) => {
+  const { service, plane } = await setUp(t);
+  plane.items = [
+    {
+      ...{ type: 1, qclass: 1, dnssecOk: false, checkingDisabled: false, rcode: 0, failure: 0 },
+      ...{ ageSeconds: 10, leftSeconds: 50, hits: 3, bytes: 96, isStripped: false },
+      records: [{ owner: 'kept.example', type: 1, ttl: 60, data: '192.0.2.1' }],
+    },
+    {
+      ...{ type: 0, qclass: 1, dnssecOk: true, checkingDisabled: false, rcode: 3, failure: 0 },
+      ...{ ageSeconds: 1, leftSeconds: -5, hits: 0, bytes: 80, isStripped: false, records: [] },
+    },
+  ];
+  const { name, entries } = await service.call('cache.inspect', { name: 'Kept.Example.' });
+  assert.equal(name, 'kept.example');
+  assert.deepEqual(
+    entries.map(({ typeName, kind, leftSeconds, thread, records }) => [
+      ...[typeName, kind, leftSeconds, thread, records],
+    ]),
+    [
+      ['A', 'answer', 50, 1, ['kept.example 60 A 192.0.2.1']],
+      ['any', 'no-name', -5, 1, []],
+    ],
+  );
+  await assert.rejects(service.call('cache.inspect', { name: 'a..b' }), {
+    code: 'ARGUMENT_INVALID',
+    message: 'not a domain name: "a..b"',
+  });
+  assert.deepEqual(await service.call('cache.flush', { name: 'A.example' }), { flushed: 2 });
+  await service.call('cache.flush', { name: 'b.example', below: true });
+  plane.counts = { ...plane.counts, cacheEntries: 9 };
+  assert.deepEqual(await service.call('cache.flush', {}), { flushed: 9 });
+  assert.deepEqual(plane.flushed, ['a.example', '*.b.example', undefined]);
+  service.networkChanged();
+  assert.equal(plane.networkChanges, 1);
 });

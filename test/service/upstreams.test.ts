@@ -40,10 +40,10 @@ test('upstream settings reach the data plane, the address book and the policy', 
   });
   assert.deepEqual(hosts.at(-1), ['dns.quad9.net', 'dns.example', 'dns.corp.example']);
   assert.deepEqual(plane.policies.at(-1)?.suffixes, ['corp.example']);
-  assert.equal(plane.flushes, 1);
+  assert.equal(plane.flushed.length, 1);
   await service.reload();
   assert.equal(plane.uses.length, 1);
-  assert.equal(plane.flushes, 1);
+  assert.equal(plane.flushed.length, 1);
 });
 
 test('upstreams.list shows strategy and states', async (t) => {
@@ -61,7 +61,7 @@ test('upstreams.list shows strategy and states', async (t) => {
 test('a change of network resets upstream sockets', async (t) => {
   const { service, plane } = await setUp(t);
   service.networkChanged();
-  assert.equal(plane.resets, 1);
+  assert.equal(plane.networkChanges, 1);
 });
 
 test('troubles come and go by name', async (t) => {

@@ -9,6 +9,7 @@ import { Engine } from '../../main/engine/engine.ts';
 import { hashName, readName, writeName } from '../../main/engine/name.ts';
 import type { Policy } from '../../main/engine/policy.ts';
 import type {
+  Alarm,
   Client,
   Clock,
   Exchange,
@@ -54,6 +55,20 @@ export class FakeRandom implements Random {
   }
 }
 
+/** Alarms that ring when the test says so. */
+export class FakeAlarm implements Alarm {
+  readonly set: { ms: number; run: () => void }[] = [];
+
+  after(ms: number, run: () => void): void {
+    this.set.push({ ms, run });
+  }
+
+  /** Lets all that are set ring. */
+  ring(): void {
+    for (const { run } of this.set.splice(0)) run();
+  }
+}
+
 /** One question that the engine sent upstream. */
 export interface Asked {
   readonly query: Uint8Array;
@@ -90,8 +105,13 @@ export class FakeExchange implements Exchange {
 }
 
 /** A log record as tests read it. */
-export interface Logged extends Omit<LogFacts, 'name' | 'address' | 'outcome' | 'reason'> {
+export interface Logged extends Omit<
+  LogFacts,
+  'name' | 'address' | 'outcome' | 'reason' | 'matched'
+> {
   readonly name: string;
+  /** The name further on that was blocked; '.' for none. */
+  readonly matched: string;
   readonly address: string;
   readonly outcome: string;
   readonly reason: string;
@@ -107,6 +127,7 @@ export class FakeSink implements QuerySink {
     this.records.push({
       ...facts,
       name: readName(facts.name, 0, facts.nameLength),
+      matched: readName(facts.matched, 0, facts.matchedLength),
       address: Buffer.from(facts.address).toString('hex'),
       outcome: OUTCOMES[facts.outcome],
       reason: REASONS[facts.reason],
@@ -155,10 +176,13 @@ export function table(block: readonly string[], allow: readonly string[] = []): 
   return new DomainTable(builder.finish());
 }
 
-export type PolicyOptions = Partial<Omit<Policy, 'cache'>> & { cache?: Partial<Policy['cache']> };
+export type PolicyOptions = Partial<Omit<Policy, 'cache' | 'rebinding'>> & {
+  cache?: Partial<Policy['cache']>;
+  rebinding?: Partial<Policy['rebinding']>;
+};
 
 export function policy(options: PolicyOptions = {}): Policy {
-  const { cache, ...rest } = options;
+  const { cache, rebinding, ...rest } = options;
   return {
     version: 1,
     filtering: true,
@@ -167,14 +191,19 @@ export function policy(options: PolicyOptions = {}): Policy {
     rules: DomainTable.empty(),
     lists: DomainTable.empty(),
     logMode: 'full',
+    access: { allow: [], exempt: [], queriesPerSecond: 0 },
     ...rest,
     cache: {
       entriesMax: 1_000,
       ttlMinSeconds: 0,
       ttlMaxSeconds: 86_400,
       staleSecondsMax: 3_600,
+      staleOff: [],
+      prefetch: true,
+      persist: false,
       ...cache,
     },
+    rebinding: { enabled: true, sharedSpace: false, allow: [], ...rebinding },
   };
 }
 
@@ -183,6 +212,7 @@ export class EngineHarness {
   readonly clock = new FakeClock();
   readonly exchange = new FakeExchange();
   readonly sink = new FakeSink();
+  readonly alarm = new FakeAlarm();
   readonly slots = new Float64Array(COUNTER_BLOCK_SLOTS);
   readonly engine: Engine;
   readonly client = new FakeClient();
@@ -195,6 +225,7 @@ export class EngineHarness {
       random: new FakeRandom(),
       exchange: this.exchange,
       sink: this.sink,
+      alarm: this.alarm,
       counters: { slots: this.slots },
       ...(cacheBytesMax === undefined ? {} : { cacheBytesMax }),
     });

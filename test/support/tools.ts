@@ -8,8 +8,11 @@ import { delimiter, join } from 'node:path';
 const PACKAGES = {
   dig: 'bind9-dnsutils',
   kdig: 'knot-dnsutils',
-  unbound: 'unbound',
+  drill: 'ldnsutils',
   dnsdist: 'dnsdist',
+  unshare: 'util-linux',
+  getent: 'libc-bin',
+  unbound: 'unbound',
   openssl: 'openssl',
   dnsmasq: 'dnsmasq-base',
   dnsperf: 'dnsperf',

@@ -1,55 +1,130 @@
-/** Step 5 of the pipeline: answers that are kept, and failures that are remembered. */
+/**
+ * Step 5 of the pipeline: answers that are kept, what they say of names below, and failures that
+ * are remembered. Also writes what came from upstream, by the same rules (`writeKept`).
+ */
 import { COUNTER } from '../../contract/counters.ts';
-import { OUTCOME, type Reason } from '../../contract/outcome.ts';
+import { OUTCOME, REASON, type Outcome, type Reason } from '../../contract/outcome.ts';
 import type { Answer } from '../answer.ts';
-import {
-  CACHE_FAILED,
-  CACHE_FRESH,
-  CACHE_STALE,
-  CACHE_STALE_NOW,
-  tickSeconds,
-  type AnswerCache,
-} from '../cache.ts';
-import { writeAnswer, writeEmpty } from '../reply.ts';
-import type { Tally } from '../tally.ts';
+import { CACHE_FAILED, CACHE_FRESH, CACHE_STALE, CACHE_STALE_NOW, tickSeconds } from '../cache.ts';
+import type { Parts } from '../parts.ts';
+import { writeAnswer, writeEmpty, writeNegative } from '../reply.ts';
 import type { Turn } from '../turn.ts';
-import { EDE } from '../wire.ts';
+import { EDE, RCODE } from '../wire.ts';
+import { writeBlocked } from './filter.ts';
+import { leadsToBlocked } from './second-look.ts';
 
 /** TTL of a stale answer. RFC 8767 §4. */
 const STALE_TTL_SECONDS = 30;
 const CACHE_MISSES = COUNTER.cacheMisses;
+/** Exchanges without any reply, one after the other, that mean: the upstreams are down. */
+const DOWN_FAILURES = 2;
 
 /** Answers from the cache; 0 lets the query pass on to the upstreams. */
-export function answerFromCache(
-  turn: Turn,
-  hash: number,
-  cache: AnswerCache,
-  answer: Answer,
-  tally: Tally,
-): number {
-  const status = cache.lookup(turn.query, hash, turn.tick, answer);
+export function answerFromCache(turn: Turn, hash: number, parts: Parts): number {
+  const { cache, cached, policy } = parts;
+  const status = cache.lookup(turn.query, hash, turn.tick, cached);
   if (status === CACHE_FRESH) {
-    turn.outcome = OUTCOME.cached;
-    return writeAnswer(turn, answer, tickSeconds(answer.storedTick, turn.tick), -1, EDE.none);
+    const isDue = policy.cache.prefetch && cache.isDueForPrefetch(cached, turn.tick);
+    turn.wantsRefresh = isDue;
+    const age = tickSeconds(cached.storedTick, turn.tick);
+    return writeKept(turn, cached, age, -1, OUTCOME.cached, parts);
   }
-  if (status === CACHE_STALE_NOW) return writeStale(turn, answer);
   if (status === CACHE_FAILED) {
     turn.outcome = OUTCOME.failed;
-    turn.reason = answer.failure as Reason;
-    return writeEmpty(turn, answer.rcode, EDE.cachedError);
+    turn.reason = cached.failure as Reason;
+    return writeEmpty(turn, cached.rcode, EDE.cachedError);
   }
-  tally.add(CACHE_MISSES);
+  if (status === CACHE_STALE || status === CACHE_STALE_NOW) {
+    const written = considerStale(turn, status === CACHE_STALE_NOW, parts);
+    if (written !== 0) return written;
+  } else {
+    const written = answerFromAbove(turn, parts);
+    if (written !== 0) return written;
+  }
+  parts.tally.add(CACHE_MISSES);
   return 0;
 }
 
 /** Answers with an expired entry because the upstreams gave nothing; 0 when there is none. */
-export function answerStale(turn: Turn, hash: number, cache: AnswerCache, answer: Answer): number {
-  const status = cache.lookup(turn.query, hash, turn.tick, answer);
+export function answerStale(turn: Turn, hash: number, parts: Parts): number {
+  const { cache, cached, staleOff } = parts;
+  const status = cache.lookup(turn.query, hash, turn.tick, cached);
   const isUsable = status === CACHE_STALE || status === CACHE_STALE_NOW;
-  return isUsable ? writeStale(turn, answer) : 0;
+  return isUsable && !staleOff.covers(turn.query) ? writeStale(turn, parts) : 0;
 }
 
-function writeStale(turn: Turn, answer: Answer): number {
-  turn.outcome = OUTCOME.stale;
-  return writeAnswer(turn, answer, 0, STALE_TTL_SECONDS, EDE.staleAnswer);
+/**
+ * Writes an answer that is kept or comes from upstream, unless the present policy blocks a name it
+ * leads to.
+ *
+ * @param ageSeconds  taken off every TTL
+ * @param fixedTtl    instead, the TTL of every record; -1 for none
+ * @param outcome     unless it is blocked
+ */
+export function writeKept(
+  turn: Turn,
+  answer: Answer,
+  ageSeconds: number,
+  fixedTtl: number,
+  outcome: Outcome,
+  parts: Parts,
+): number {
+  const { policy } = parts;
+  if (answer.hasTargets && answer.passedVersion !== policy.version) {
+    if (leadsToBlocked(turn, policy, answer, parts.targetName)) return writeBlocked(turn, policy);
+    if (answer === parts.cached && policy.filtering) parts.cache.setPassed(answer, policy.version);
+  }
+  turn.outcome = outcome;
+  if (answer.isStripped) return writeStripped(turn, answer, ageSeconds, fixedTtl);
+  const ede = outcome === OUTCOME.stale ? staleEde(answer) : EDE.none;
+  return writeAnswer(turn, answer, ageSeconds, fixedTtl, ede);
+}
+
+/** An answer that had private addresses; without a record left, it is NODATA of our own. */
+function writeStripped(turn: Turn, answer: Answer, ageSeconds: number, fixedTtl: number): number {
+  turn.reason = REASON.rebinding;
+  if (answer.recordCount > 0) {
+    return writeAnswer(turn, answer, ageSeconds, fixedTtl, EDE.forgedAnswer);
+  }
+  turn.outcome = OUTCOME.blocked;
+  const left = fixedTtl >= 0 ? fixedTtl : Math.max(answer.lifetimeSeconds - ageSeconds, 0);
+  return writeNegative(turn, RCODE.noError, 0, left, false, EDE.blocked);
+}
+
+/**
+ * A stale answer goes out at once when the upstreams failed a moment ago, when they are known to be
+ * down, or when the refresh takes longer than a client should wait. Else it stays in reserve.
+ */
+function considerStale(turn: Turn, isNow: boolean, parts: Parts): number {
+  if (parts.staleOff.covers(turn.query)) return 0;
+  if (isNow) return writeStale(turn, parts);
+  if (parts.failuresInRow >= DOWN_FAILURES && turn.tick < parts.downUntilTick) {
+    turn.wantsRefresh = true;
+    return writeStale(turn, parts);
+  }
+  turn.hasStale = true;
+  return 0;
+}
+
+function writeStale(turn: Turn, parts: Parts): number {
+  return writeKept(turn, parts.cached, 0, STALE_TTL_SECONDS, OUTCOME.stale, parts);
+}
+
+function staleEde(answer: Answer): number {
+  return answer.rcode === RCODE.nxDomain ? EDE.staleNxDomain : EDE.staleAnswer;
+}
+
+/** Below a name that does not exist there is nothing. RFC 8020 §2. */
+function answerFromAbove(turn: Turn, parts: Parts): number {
+  const { cache, cached, coverRewriter: rewriter } = parts;
+  const { query } = turn;
+  const label = cache.lookupAbove(query, turn.tick, cached);
+  if (label === 0) return 0;
+  const shift = query.labelStarts[label] as number;
+  if (!rewriter.rewrite(cached, query.questionLength - shift, shift, null)) return 0;
+  const { answer } = rewriter;
+  answer.isAuthenticated = cached.isAuthenticated;
+  turn.outcome = OUTCOME.cached;
+  const age = tickSeconds(cached.storedTick, turn.tick);
+  return writeAnswer(turn, answer, age, -1, EDE.none);
 }

@@ -1,12 +1,23 @@
 /**
  * Step 3 of the pipeline: the user's rules and the lists. It stands before the cache, so that a new
- * block acts at once on names that are cached. An allow entry anywhere beats every block entry.
+ * block acts at once on names that are cached. Who wins is in verdict.ts.
  */
-import { OUTCOME, REASON } from '../../contract/outcome.ts';
-import { MATCH_ALLOW, MATCH_BLOCK } from '../domain-table.ts';
-import { LIST_ID_RULES, type Policy } from '../policy.ts';
+import { OUTCOME, REASON, type Reason } from '../../contract/outcome.ts';
+import { CONNECTIVITY_NAMES } from '../connectivity.ts';
+import { LIST_ID_NONE, type Policy } from '../policy.ts';
 import { writeEmpty, writeNegative, writeOne } from '../reply.ts';
 import type { Turn } from '../turn.ts';
+import {
+  decide,
+  decidingLabels,
+  decidingList,
+  isBlock,
+  VERDICT_LIST_ALLOW,
+  VERDICT_LIST_BLOCK,
+  VERDICT_NONE,
+  VERDICT_USER_ALLOW,
+  VERDICT_USER_BLOCK,
+} from '../verdict.ts';
 import { CLASS, EDE, RCODE, TYPE } from '../wire.ts';
 
 const NULL_V4 = new Uint8Array(4);
@@ -19,32 +30,45 @@ export function filter(turn: Turn, policy: Policy): number {
     turn.reason = REASON.paused;
     return 0;
   }
-  const byRules = policy.rules.nameCount === 0 ? 0 : policy.rules.match(turn.query);
-  const byLists = policy.lists.nameCount === 0 ? 0 : policy.lists.match(turn.query);
-  const found = byRules | byLists;
-  if ((found & MATCH_BLOCK) === 0) return 0;
-  if ((found & MATCH_ALLOW) !== 0) {
-    noteAllow(turn, policy, (byRules & MATCH_ALLOW) !== 0);
-    return 0;
+  const verdict = decide(policy, turn.query);
+  turn.verdict = verdict;
+  if (verdict === VERDICT_NONE) return 0;
+  if (isBlock(verdict) && !isKeptOpen(turn, verdict)) {
+    turn.outcome = OUTCOME.blocked;
+    note(turn, policy, verdict === VERDICT_USER_BLOCK ? REASON.rule : REASON.list);
+    return writeBlocked(turn, policy);
   }
-  noteBlock(turn, policy, (byRules & MATCH_BLOCK) !== 0);
-  return writeBlocked(turn, policy);
+  if (beatsBlock(turn, policy)) note(turn, policy, REASON.allowRule);
+  return 0;
 }
 
-function noteAllow(turn: Turn, { rules, lists }: Policy, byRule: boolean): void {
-  turn.reason = REASON.allowRule;
-  turn.listId = byRule ? LIST_ID_RULES : lists.allowListId;
-  turn.matchedLabels = byRule ? rules.allowLabels : lists.allowLabels;
+/** Connectivity checks are not for lists to block. Decided by us: no list is named for it. */
+function isKeptOpen(turn: Turn, verdict: number): boolean {
+  if (verdict !== VERDICT_LIST_BLOCK || !CONNECTIVITY_NAMES.has(turn.query)) return false;
+  turn.reason = REASON.specialName;
+  turn.listId = LIST_ID_NONE;
+  return true;
 }
 
-function noteBlock(turn: Turn, { rules, lists }: Policy, byRule: boolean): void {
-  turn.outcome = OUTCOME.blocked;
-  turn.reason = byRule ? REASON.rule : REASON.list;
-  turn.listId = byRule ? LIST_ID_RULES : lists.blockListId;
-  turn.matchedLabels = byRule ? rules.blockLabels : lists.blockLabels;
+/** An allow entry is worth a note only where something would have blocked. */
+function beatsBlock(turn: Turn, policy: Policy): boolean {
+  const { rules, lists } = policy;
+  if (turn.verdict === VERDICT_LIST_ALLOW) return lists.blockLabels > 0;
+  if (turn.verdict !== VERDICT_USER_ALLOW) return false;
+  if (rules.blockLabels > 0) return true;
+  if (lists.nameCount === 0) return false;
+  lists.match(turn.query);
+  return lists.blockLabels > 0;
 }
 
-function writeBlocked(turn: Turn, policy: Policy): number {
+function note(turn: Turn, policy: Policy, reason: Reason): void {
+  turn.reason = reason;
+  turn.listId = decidingList(policy, turn.verdict);
+  turn.matchedLabels = decidingLabels(policy, turn.verdict);
+}
+
+/** The answer that the settings choose for a block. Also for steps/second-look.ts. */
+export function writeBlocked(turn: Turn, policy: Policy): number {
   const ttl = policy.blockingTtlSeconds;
   switch (policy.blockingAnswer) {
     case 'refused':

@@ -3,6 +3,7 @@
  * there. The only step that allocates, and after which the answer comes later (steps/settle.ts).
  */
 import { COUNTER } from '../../contract/counters.ts';
+import { LIMITS } from '../../contract/limits.ts';
 import { OUTCOME, REASON } from '../../contract/outcome.ts';
 import type { Parts } from '../parts.ts';
 import { Waiter, type PendingQuestion } from '../pending.ts';
@@ -12,7 +13,7 @@ import type { Turn } from '../turn.ts';
 import { writeUpstreamQuery } from '../upstream-query.ts';
 import { EDE, RCODE } from '../wire.ts';
 import { answerStale } from './cached.ts';
-import { settle } from './settle.ts';
+import { settle, settleStale } from './settle.ts';
 
 /** Says that the answer comes later. */
 export const LATER = -1;
@@ -20,25 +21,58 @@ export const LATER = -1;
 const JOINED = COUNTER.joined;
 const PENDING = COUNTER.pending;
 const PENDING_DROPPED = COUNTER.pendingDropped;
+const PREFETCHED = COUNTER.prefetched;
 
 /** Asks upstream. Returns LATER, or the length of an answer when no more can be asked. */
 export function forward(turn: Turn, hash: number, parts: Parts): number {
   const { pending, tally } = parts;
   const inFlight = pending.find(turn.query, hash);
   if (inFlight !== null) {
+    // Others were given the stale answer by now, so this one does not wait either.
+    const written = inFlight.isOverdue ? answerStale(turn, hash, parts) : 0;
+    if (written !== 0) return written;
     if (!pending.hasRoom(inFlight)) return turnAway(turn, hash, parts);
     tally.add(JOINED);
+    if (turn.hasStale) setAlarm(inFlight, parts);
     return wait(turn, inFlight, parts);
   }
   const question = pending.open(turn.query, hash);
   if (question === null) return turnAway(turn, hash, parts);
-  tally.set(PENDING, pending.size);
   const later = wait(turn, question, parts);
+  if (turn.hasStale) setAlarm(question, parts);
+  ask(turn, question, parts);
+  return later;
+}
+
+/** Asks upstream for the cache's sake: an answer was given, and it should be a fresher one. */
+export function refresh(turn: Turn, hash: number, parts: Parts): void {
+  const { pending, tally } = parts;
+  if (parts.refreshes >= LIMITS.prefetchesMax || pending.find(turn.query, hash) !== null) return;
+  const question = pending.open(turn.query, hash);
+  if (question === null) return;
+  question.packet = turn.query.compact();
+  question.isRefresh = true;
+  parts.refreshes++;
+  tally.add(PREFETCHED);
+  ask(turn, question, parts);
+}
+
+function ask(turn: Turn, question: PendingQuestion, parts: Parts): void {
+  parts.tally.set(PENDING, parts.pending.size);
   const length = writeUpstreamQuery(turn.query, parts.upstreamQuery);
   parts.exchange.exchange(parts.upstreamQuery, length, (result: ExchangeResult) => {
+    if (question.isRefresh) parts.refreshes--;
     if (!parts.isClosed) settle(question, result, parts);
   });
-  return later;
+}
+
+/** After a while the stale answer will do. RFC 8767 §5. */
+function setAlarm(question: PendingQuestion, parts: Parts): void {
+  if (question.hasAlarm || parts.alarm === null) return;
+  question.hasAlarm = true;
+  parts.alarm.after(LIMITS.staleAnswerMs, () => {
+    if (!parts.isClosed && !question.isSettled) settleStale(question, parts);
+  });
 }
 
 function wait(turn: Turn, question: PendingQuestion, parts: Parts): number {
@@ -52,7 +86,7 @@ function wait(turn: Turn, question: PendingQuestion, parts: Parts): number {
 function turnAway(turn: Turn, hash: number, parts: Parts): number {
   parts.tally.add(PENDING_DROPPED);
   turn.reason = REASON.upstreamFull;
-  const written = answerStale(turn, hash, parts.cache, parts.cached);
+  const written = answerStale(turn, hash, parts);
   if (written !== 0) return written;
   turn.outcome = OUTCOME.failed;
   return writeEmpty(turn, RCODE.servFail, EDE.networkError);

@@ -1,82 +1,152 @@
 /**
  * Step 7, later: what came from upstream becomes the answers of all who wait for it.
  *
- *   reply -> read, clamp TTLs -> [second look at the answer] -> cache -> each waiter's own answer
+ *   reply -> read, clamp TTLs -> inspect, rewrite -> [validate] -> cache -> each waiter's answer
  *
- * A second look (names in CNAME chains, private addresses) belongs between reading and storing.
+ * Local DNSSEC validation, when it comes, belongs where [validate] stands: behind the inspection,
+ * which leaves signed answers as they are, and before anything is kept.
  */
 import { COUNTER } from '../../contract/counters.ts';
 import { LIMITS } from '../../contract/limits.ts';
 import { OUTCOME, REASON, type Reason } from '../../contract/outcome.ts';
-import { tickAt } from '../cache.ts';
+import { LOOK_CLEAN, LOOK_WRONG } from '../answer-inspector.ts';
+import type { Answer } from '../answer.ts';
+import { tickAt, TICKS_PER_SECOND } from '../cache.ts';
 import type { Parts } from '../parts.ts';
 import type { PendingQuestion, Waiter } from '../pending.ts';
 import type { ExchangeResult } from '../ports.ts';
-import { writeAnswer, writeEmpty } from '../reply.ts';
+import { writeEmpty } from '../reply.ts';
 import type { Turn } from '../turn.ts';
 import { EDE, RCODE } from '../wire.ts';
-import { answerStale } from './cached.ts';
+import { answerStale, writeKept } from './cached.ts';
 
 /** How long a failure is remembered. RFC 9520 §3.2: at least one second, at most five minutes. */
 const FAILURE_SECONDS = 5;
 const PENDING = COUNTER.pending;
+const ANSWERS_WRONG = COUNTER.answersWrong;
+const ANSWERS_CUT = COUNTER.answersCut;
 
-/** What an exchange brought. */
-type Verdict = 'answer' | 'failed-reply' | 'nothing';
+/** What an exchange brought: an answer, or the code and extended error of a failure. */
+interface Verdict {
+  readonly answer: Answer | null;
+  readonly rcode: number;
+  readonly ede: number;
+}
 
 /** Answers everybody who waits for the question. */
 export function settle(question: PendingQuestion, result: ExchangeResult, parts: Parts): void {
   const { pending, tally, turn } = parts;
   pending.settle(question);
   tally.set(PENDING, pending.size);
-  if (parts.lateAnswer.length === 0) {
-    parts.lateAnswer = new Uint8Array(LIMITS.messageBytesMax);
-  }
   let verdict: Verdict | null = null;
+  if (question.packet !== null) {
+    resume(turn, question.packet, parts);
+    verdict = judge(question.hash, result, parts);
+  }
   for (const waiter of question.waiters) {
-    resume(turn, waiter, parts);
+    resumeWaiter(turn, waiter, parts);
     turn.upstream = result.upstream;
     verdict ??= judge(question.hash, result, parts);
     const written = write(turn, question.hash, verdict, result, parts);
-    waiter.to.send(parts.lateAnswer, 0, written);
+    // First the account: sending may bring the next query of a TCP connection into the turn.
     tally.answered(turn, parts.policy.logMode);
+    waiter.to.send(parts.lateAnswer, 0, written);
   }
 }
 
-/** Puts the waiter's query back into the turn, as if it had just arrived. */
-function resume(turn: Turn, waiter: Waiter, parts: Parts): void {
-  const tick = tickAt(parts.clock.nowUs(), parts.originUs);
-  turn.begin(parts.lateAnswer, 0, waiter.startedUs, tick);
+/** The upstreams take long: those who wait get the stale answer, and the question stays open. */
+export function settleStale(question: PendingQuestion, parts: Parts): void {
+  const { turn, tally } = parts;
+  const [first] = question.waiters;
+  if (first === undefined) return;
+  const kept: Waiter[] = [];
+  for (const waiter of question.waiters) {
+    resumeWaiter(turn, waiter, parts);
+    const written = answerStale(turn, question.hash, parts);
+    if (written === 0) {
+      kept.push(waiter);
+      continue;
+    }
+    // First the account: sending may bring the next query of a TCP connection into the turn.
+    tally.answered(turn, parts.policy.logMode);
+    waiter.to.send(parts.lateAnswer, 0, written);
+  }
+  question.packet ??= first.packet;
+  question.isOverdue = kept.length === 0;
+  parts.pending.keepWaiting(question, kept);
+}
+
+/** Puts a query back into the turn, as if it had just arrived. */
+function resume(turn: Turn, packet: Uint8Array, parts: Parts): void {
+  if (parts.lateAnswer.length === 0) {
+    parts.lateAnswer = new Uint8Array(LIMITS.messageBytesMax);
+  }
+  const nowUs = parts.clock.nowUs();
+  turn.begin(parts.lateAnswer, 0, nowUs, tickAt(nowUs, parts.originUs));
   turn.client = null;
+  turn.query.read(packet, 0, packet.length);
+}
+
+function resumeWaiter(turn: Turn, waiter: Waiter, parts: Parts): void {
+  resume(turn, waiter.packet, parts);
+  turn.startedUs = waiter.startedUs;
   turn.address = waiter.address;
   turn.transport = waiter.transport;
-  turn.query.read(waiter.packet, 0, waiter.packet.length);
   turn.limitAnswer();
   turn.reason = waiter.reason;
   turn.listId = waiter.listId;
   turn.matchedLabels = waiter.matchedLabels;
 }
 
-/** Reads the reply and stores it, or remembers the failure. The turn holds the first waiter. */
+/** Reads the reply and stores it, or remembers the failure. The turn holds the first query. */
 function judge(hash: number, result: ExchangeResult, parts: Parts): Verdict {
   const { turn, cache, reader, policy } = parts;
   const { query, tick } = turn;
   if (result.reply !== null && reader.read(result.reply, query, policy.cache)) {
-    const { answer } = reader;
-    if (!isFailure(answer.rcode)) {
-      cache.store(query, hash, tick, answer);
-      return 'answer';
+    parts.failuresInRow = 0;
+    const { rcode, ede } = reader.answer;
+    if (isFailure(rcode)) {
+      return fail(hash, rcode, ede === EDE.none ? EDE.noReachableAuthority : ede, parts);
     }
-    const reason = REASON.upstreamRefused;
-    cache.storeFailure(query, hash, tick, FAILURE_SECONDS, answer.rcode, reason);
-    return 'failed-reply';
+    const answer = inspected(parts);
+    if (answer === null) return fail(hash, RCODE.servFail, EDE.other, parts);
+    cache.store(query, hash, tick, answer);
+    return { answer, rcode, ede };
   }
   // A queue of ours that is full, or a network that is away, says nothing about the question.
-  if (result.failure !== 'full' && result.failure !== 'offline') {
-    const reason = failureReason(result);
-    cache.storeFailure(query, hash, tick, FAILURE_SECONDS, RCODE.servFail, reason);
+  if (result.failure === 'full' || result.failure === 'offline') {
+    return { answer: null, rcode: RCODE.servFail, ede: EDE.networkError };
   }
-  return 'nothing';
+  parts.failuresInRow++;
+  parts.downUntilTick = tick + FAILURE_SECONDS * TICKS_PER_SECOND;
+  const reason = failureReason(result);
+  cache.storeFailure(query, hash, tick, FAILURE_SECONDS, RCODE.servFail, reason);
+  return { answer: null, rcode: RCODE.servFail, ede: EDE.noReachableAuthority };
+}
+
+function fail(hash: number, rcode: number, ede: number, parts: Parts): Verdict {
+  const { query, tick } = parts.turn;
+  parts.cache.storeFailure(query, hash, tick, FAILURE_SECONDS, rcode, REASON.upstreamRefused);
+  return { answer: null, rcode, ede };
+}
+
+/** The reader's answer as it may be used; null when it is none. */
+function inspected({ inspector, reader, rewriter, turn, guard, tally }: Parts): Answer | null {
+  const { query } = turn;
+  const look = inspector.inspect(reader.answer, query, guard);
+  if (look === LOOK_CLEAN) return reader.answer;
+  if (look === LOOK_WRONG) {
+    tally.add(ANSWERS_WRONG);
+    return null;
+  }
+  tally.add(ANSWERS_CUT);
+  const { marks, isEmptied, isFaded, hasPrivate } = inspector;
+  if (!rewriter.rewrite(reader.answer, query.questionLength, 0, marks)) return null;
+  const { answer } = rewriter;
+  answer.isStripped = hasPrivate;
+  if (isEmptied) answer.clearBody();
+  else if (isFaded) answer.lifetimeSeconds = 0;
+  return answer;
 }
 
 /** RFC 8767 §4 lets a stale answer stand in for these. */
@@ -102,21 +172,15 @@ function write(
   result: ExchangeResult,
   parts: Parts,
 ): number {
-  const { answer } = parts.reader;
+  const { answer } = verdict;
   // TC over TCP helps nobody: the client could only ask the same way again.
-  const isUsable = verdict === 'answer' && !(answer.isTruncated && turn.transport === 'tcp');
-  if (isUsable) {
-    turn.outcome = OUTCOME.forwarded;
-    return writeAnswer(turn, answer, 0, -1, EDE.none);
+  if (answer !== null && !(answer.isTruncated && turn.transport === 'tcp')) {
+    return writeKept(turn, answer, 0, -1, OUTCOME.forwarded, parts);
   }
   turn.reason = failureReason(result);
-  const stale = answerStale(turn, hash, parts.cache, parts.cached);
+  const stale = answerStale(turn, hash, parts);
   if (stale !== 0) return stale;
   turn.outcome = OUTCOME.failed;
-  if (verdict === 'failed-reply') {
-    const ede = answer.ede === EDE.none ? EDE.noReachableAuthority : answer.ede;
-    return writeEmpty(turn, answer.rcode, ede);
-  }
-  const isFull = result.failure === 'full';
-  return writeEmpty(turn, RCODE.servFail, isFull ? EDE.networkError : EDE.noReachableAuthority);
+  if (answer === null) return writeEmpty(turn, verdict.rcode, verdict.ede);
+  return writeEmpty(turn, RCODE.servFail, EDE.noReachableAuthority);
 }

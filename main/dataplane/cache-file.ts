@@ -1,0 +1,45 @@
+/**
+ * The answers of a data-plane thread on disk, over a restart (setting cache.persist). Read before
+ * the thread listens and written when it ends, so nobody waits; whole or not at all.
+ */
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { LIMITS } from '../contract/limits.ts';
+
+/** The saved bytes; null when there are none, or too many to be ours. */
+export function readCacheFile(file: string): Uint8Array | null {
+  try {
+    if (statSync(file).size > LIMITS.cacheFileBytesMax) return null;
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Replaces the file; for this user only, because it tells where people have been. */
+export function writeCacheFile(file: string, image: Uint8Array): void {
+  const partial = `${file}.partial`;
+  const handle = openSync(partial, 'w', 0o600);
+  try {
+    for (let at = 0; at < image.length;) at += writeSync(handle, image, at);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  renameSync(partial, file);
+}
+
+/** Removes what an earlier run left. */
+export function removeCacheFile(file: string): void {
+  rmSync(file, { force: true });
+  rmSync(`${file}.partial`, { force: true });
+}

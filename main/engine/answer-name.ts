@@ -1,0 +1,110 @@
+/**
+ * Reads a name inside a kept answer (answer.ts), compression pointers followed, as a NameView that
+ * tables can be asked about. One object is reused; reading allocates nothing.
+ *
+ * A kept answer has no header and no question of its own. Pointers count from the start of the
+ * message, so one below 12 + the question's length leads into the question, which the caller gives
+ * as folded labels: the query's own, or a part of it for an answer to a name above it.
+ */
+import { LIMITS } from '../contract/limits.ts';
+import type { Answer } from './answer.ts';
+import type { NameView } from './domain-table.ts';
+import { HASH_SEED, hashByte, hashMix, lowerCase } from './name.ts';
+import { HEADER_BYTES } from './wire.ts';
+
+/** Hash of the root, which has no label. */
+export const ROOT_HASH = hashMix(HASH_SEED);
+
+/** Type and class behind the question's root label. */
+const QUESTION_REST_BYTES = 1 + 4;
+
+export class AnswerName implements NameView {
+  readonly name = new Uint8Array(LIMITS.nameBytesMax);
+  nameLength = 0;
+  labelCount = 0;
+  readonly labelStarts = new Uint8Array(LIMITS.labelsMax);
+  readonly suffixHashes = new Int32Array(LIMITS.labelsMax);
+
+  /** Hash of the whole name. */
+  get hash(): number {
+    return this.labelCount === 0 ? ROOT_HASH : (this.suffixHashes[0] as number);
+  }
+
+  /**
+   * Reads the name at answer.bytes[at].
+   *
+   * @param question  folded labels of the question that the answer was given to, question[from, to)
+   * @returns         false when it does not parse; the fields are then of no use
+   */
+  read(answer: Answer, at: number, question: Uint8Array, from: number, to: number): boolean {
+    this.nameLength = 0;
+    this.labelCount = 0;
+    const bodyEnd = answer.bodyAt + answer.bodyLength;
+    const bodyOffset = HEADER_BYTES + (to - from) + QUESTION_REST_BYTES;
+    let isInQuestion = false;
+    let bytes = answer.bytes;
+    let place = at;
+    let end = bodyEnd;
+    // Each pointer leads to before the place it stands at, so there can be no loop.
+    let bound = answer.bodyLength + bodyOffset;
+    for (;;) {
+      // The root label behind the question's labels is not there to be read.
+      if (isInQuestion && place === to) return this.#finish();
+      if (place >= end) return false;
+      const size = bytes[place] as number;
+      if (size === 0) return this.#finish();
+      if (size <= LIMITS.labelBytesMax) {
+        if (!this.#takeLabel(bytes, place, size, end)) return false;
+        place += size + 1;
+        continue;
+      }
+      if (size < 0xc0 || isInQuestion || place + 2 > end) return false;
+      const target = ((size & 0x3f) << 8) | (bytes[place + 1] as number);
+      if (target >= bound || target < HEADER_BYTES) return false;
+      bound = target;
+      if (target >= bodyOffset) {
+        place = answer.bodyAt + target - bodyOffset;
+      } else {
+        isInQuestion = true;
+        bytes = question;
+        place = from + target - HEADER_BYTES;
+        if (place > to) return false;
+        end = to;
+      }
+    }
+  }
+
+  /** Whether both are the same name. */
+  equals(view: NameView): boolean {
+    if (view.nameLength !== this.nameLength) return false;
+    for (let index = 0; index < this.nameLength; index++) {
+      if (view.name[index] !== this.name[index]) return false;
+    }
+    return true;
+  }
+
+  #takeLabel(bytes: Uint8Array, place: number, size: number, end: number): boolean {
+    const start = this.nameLength;
+    if (place + 1 + size > end || start + size + 1 > LIMITS.nameBytesMax - 1) return false;
+    this.labelStarts[this.labelCount++] = start;
+    this.name[start] = size;
+    for (let index = 1; index <= size; index++) {
+      this.name[start + index] = lowerCase(bytes[place + index] as number);
+    }
+    this.nameLength = start + size + 1;
+    return true;
+  }
+
+  /** One pass from the last byte to the first; see name.ts. */
+  #finish(): boolean {
+    const { name, labelStarts, suffixHashes } = this;
+    let running = HASH_SEED;
+    let at = this.nameLength - 1;
+    for (let label = this.labelCount - 1; label >= 0; label--) {
+      const labelStart = labelStarts[label] as number;
+      for (; at >= labelStart; at--) running = hashByte(running, name[at] as number);
+      suffixHashes[label] = hashMix(running);
+    }
+    return true;
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * The filter's second look: names that an answer leads to (CNAME chains, targets of SVCB and HTTPS)
+ * are asked about like the name in the question. A tracker behind an alias of the site's own is
+ * blocked so. Called for answers from upstream and for cached ones that the present policy has not
+ * passed yet; allocates nothing.
+ *
+ * What the user allows by a rule is allowed with all that it leads to. An allow entry of a list, and
+ * a name that checks connectivity, hold against list blocks only.
+ */
+import { OUTCOME, REASON } from '../../contract/outcome.ts';
+import type { AnswerName } from '../answer-name.ts';
+import { hasTarget, type Answer } from '../answer.ts';
+import { CONNECTIVITY_NAMES } from '../connectivity.ts';
+import type { Policy } from '../policy.ts';
+import type { Turn } from '../turn.ts';
+import {
+  decide,
+  decidingLabels,
+  decidingList,
+  VERDICT_LIST_ALLOW,
+  VERDICT_LIST_BLOCK,
+  VERDICT_USER_ALLOW,
+  VERDICT_USER_BLOCK,
+} from '../verdict.ts';
+import {
+  CLASS,
+  copyBytes,
+  readUint16,
+  RECORD_FIXED_BYTES,
+  recordEnd,
+  skipName,
+  TYPE,
+} from '../wire.ts';
+
+/** Whether the answer leads to a blocked name; notes which, and why, in the turn. */
+export function leadsToBlocked(
+  turn: Turn,
+  policy: Policy,
+  answer: Answer,
+  name: AnswerName,
+): boolean {
+  const { query } = turn;
+  if (!answer.hasTargets || !policy.filtering || query.qclass !== CLASS.internet) return false;
+  const own = decide(policy, query);
+  if (own === VERDICT_USER_ALLOW) return false;
+  const onlyRules = own === VERDICT_LIST_ALLOW || CONNECTIVITY_NAMES.has(query);
+  const { bytes, bodyAt, bodyLength, answerCount } = answer;
+  const end = bodyAt + bodyLength;
+  let at = bodyAt;
+  for (let index = 0; index < answerCount; index++) {
+    const fixed = skipName(bytes, at, end);
+    const next = recordEnd(bytes, fixed, end);
+    if (next < 0) return false;
+    const type = readUint16(bytes, fixed);
+    if (hasTarget(type)) {
+      const targetAt = fixed + RECORD_FIXED_BYTES + (type === TYPE.cname ? 0 : 2);
+      const isRead = name.read(answer, targetAt, query.name, 0, query.nameLength);
+      if (isRead && isBlocked(turn, policy, name, onlyRules)) return true;
+    }
+    at = next;
+  }
+  return false;
+}
+
+function isBlocked(turn: Turn, policy: Policy, name: AnswerName, onlyRules: boolean): boolean {
+  const verdict = decide(policy, name);
+  const blocks = verdict === VERDICT_USER_BLOCK || (verdict === VERDICT_LIST_BLOCK && !onlyRules);
+  if (!blocks) return false;
+  turn.outcome = OUTCOME.blocked;
+  turn.reason = REASON.cname;
+  turn.listId = decidingList(policy, verdict);
+  const labels = decidingLabels(policy, verdict);
+  turn.matchedLabels = labels;
+  const start = name.labelStarts[name.labelCount - labels] as number;
+  turn.matchedLength = name.nameLength - start;
+  copyBytes(name.name, start, turn.matched, 0, turn.matchedLength);
+  return true;
+}
