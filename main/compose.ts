@@ -13,6 +13,7 @@ import type { Config } from './contract/config.ts';
 import { AppError } from './contract/errors.ts';
 import { LIMITS } from './contract/limits.ts';
 import { DataPlane } from './dataplane/data-plane.ts';
+import { openHttpDoor } from './interfaces/http-door.ts';
 import { RunFile } from './interfaces/run-file.ts';
 import { ListManager } from './lists/list-manager.ts';
 import { compileRules } from './lists/rules.ts';
@@ -29,8 +30,9 @@ import { AddressBook } from './service/address-book.ts';
 import { NetworkWatch } from './service/network-watch.ts';
 import { buildPolicy } from './service/policy-builder.ts';
 import { ProtectionSwitch } from './service/protection.ts';
-import { programVersion, rendererPath, resourcePath } from './service/resources.ts';
+import { buildId, programVersion, rendererPath, resourcePath } from './service/resources.ts';
 import { Service } from './service/service.ts';
+import { SettingsCache } from './service/settings-cache.ts';
 import { hostsToResolve, UpstreamNotices, upstreamUse } from './service/upstream-notices.ts';
 
 /** Ports tried, on the same address, when port 53 cannot be had and a fallback is allowed. */
@@ -47,6 +49,8 @@ export interface ComposeOptions {
   readonly portFallback?: boolean;
   /** Gets one line for each step worth telling a person. */
   readonly onProgress?: (line: string) => void;
+  /** Lists were compiled anew. */
+  readonly onTable?: () => void;
 }
 
 export interface Program {
@@ -58,10 +62,10 @@ export interface Program {
    * Opens the HTTP door and tells the command line where it is.
    *
    * @param options  `listen` in place of http.listen; `portFallback` takes any port when that is taken
-   * @returns        the bound address; null when the door cannot be loaded, which health tells
+   * @returns        the bound address
    * @throws         AppError PORT_IN_USE, PORT_FORBIDDEN, ADDRESS_UNAVAILABLE
    */
-  openHttp(options?: HttpChoice): Promise<string | null>;
+  openHttp(options?: HttpChoice): Promise<string>;
   /** Stops answering, drains the log, and gives the data folder back. Idempotent. */
   close(): Promise<void>;
 }
@@ -93,9 +97,11 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   const runFile = await RunFile.claim(dataDirectory, version, token);
   closers.add(() => runFile.release());
+  const built = buildId();
   const store = await ConfigStore.open({
     file: configFile,
     templateFile: resourcePath('sluice.yaml'),
+    cache: built === null ? null : new SettingsCache(join(dataDirectory, 'settings.json'), built),
   });
   say(`settings ${configFile}${store.isNew ? ' (new, made from the template)' : ''}`);
 
@@ -114,7 +120,6 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
         { token, version },
         say,
       );
-      if (!door) return null;
       closers.add(() => door.close());
       const http = formatEndpoint(door.address, door.port);
       await runFile.publish({ dns: listening, http });
@@ -153,7 +158,8 @@ async function startParts(
   // A slow disk may hold up the log for seconds; DNS does not wait for it.
   const logOpening = openLog(dataDirectory, config, rings, late);
   closers.add(() => logOpening.then((log) => log.close()));
-  const lists = await openLists(dataDirectory, config, bootstrap.lookup, late, closers);
+  const lists = await openLists(options, config, bootstrap.lookup, late);
+  closers.add(() => lists.close());
   say(`lists: ${String(lists.nameCount)} names`);
   const policy = buildPolicy({
     version: 1,
@@ -266,23 +272,23 @@ function isPortTrouble(error: unknown): boolean {
 }
 
 async function openLists(
-  dataDirectory: string,
+  options: ComposeOptions,
   config: Config,
   lookup: LookupFunction,
   late: Late,
-  closers: Closers,
 ): Promise<ListManager> {
-  const lists = await ListManager.open({
-    directory: join(dataDirectory, 'lists'),
+  return ListManager.open({
+    directory: join(options.dataDirectory, 'lists'),
     sources: config.lists,
     refreshHours: config.listRefreshHours,
     lookup,
     builtinDirectory: resourcePath('lists'),
-    onTable: () => late.service?.tableChanged(),
+    onTable: () => {
+      late.service?.tableChanged();
+      options.onTable?.();
+    },
     onStatus: () => late.service?.stateChanged(),
   });
-  closers.add(() => lists.close());
-  return lists;
 }
 
 async function openLog(
@@ -338,13 +344,8 @@ async function openDoor(
   say: (line: string) => void,
 ) {
   const { address, port } = parseListen(choice.listen ?? configured);
-  const http = await import('./interfaces/http.ts').catch((error: unknown) => {
-    service.setProblem('http', `The HTTP door cannot be loaded: ${String(error)}.`);
-    return null;
-  });
-  if (!http) return null;
   const open = (chosen: number) =>
-    http.openHttpDoor({
+    openHttpDoor({
       ...{ service, address, port: chosen, token, version },
       pageFolder: rendererPath(),
     });

@@ -6,7 +6,6 @@
  */
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
-import { METHODS } from '../contract/methods.ts';
 import type {
   LiveUpdate,
   MethodArguments,
@@ -100,6 +99,8 @@ export class Service implements ServiceClient {
     name: Name,
     input: MethodInput<Name>,
   ): Promise<MethodOutput<Name>> {
+    // The schemas are some 6 MiB, which an instance that nobody calls does without.
+    const { METHODS } = await import('../contract/methods.ts');
     if (!Object.hasOwn(METHODS, name)) {
       throw new AppError('METHOD_UNKNOWN', `no method has the name ${JSON.stringify(name)}`);
     }
