@@ -6,9 +6,8 @@
  * after, because DNS must not wait for them. What was opened is closed in the reverse order.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import type { LookupFunction } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Config } from './contract/config.ts';
 import { AppError } from './contract/errors.ts';
 import { LIMITS } from './contract/limits.ts';
@@ -25,6 +24,7 @@ import { formatEndpoint, parseListen } from './net/server-address.ts';
 import { expandServers } from './net/system-servers.ts';
 import { realClock } from './service/clock.ts';
 import { ConfigStore } from './service/config-store.ts';
+import { Closers } from './service/closers.ts';
 import { Health } from './service/health.ts';
 import { AddressBook } from './service/address-book.ts';
 import { NetworkWatch } from './service/network-watch.ts';
@@ -41,7 +41,7 @@ const FALLBACK_PORTS = [5353, 15353];
 export interface ComposeOptions {
   /** Made when missing, for this user only. */
   readonly dataDirectory: string;
-  /** Default: sluice.yaml in the data folder. Made from the template when missing. */
+  /** Default: sluice.yaml in the data folder, made from the template when missing. */
   readonly configFile?: string;
   /** In place of dns.listen. */
   readonly listen?: readonly string[];
@@ -91,21 +91,28 @@ export async function compose(options: ComposeOptions): Promise<Program> {
 
 async function build(options: ComposeOptions, closers: Closers): Promise<Program> {
   const { dataDirectory, onProgress: say = () => undefined } = options;
-  const configFile = options.configFile ?? join(dataDirectory, 'sluice.yaml');
+  const ownFile = join(dataDirectory, 'sluice.yaml');
+  const configFile = options.configFile ?? ownFile;
+  const health = new Health(realClock);
   const version = programVersion();
   const token = randomBytes(32).toString('base64url');
-  await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
-  const runFile = await RunFile.claim(dataDirectory, version, token);
+  const runFile = await RunFile.claim(dataDirectory, version, token, (reason) => {
+    health.setProblem('data folder', reason && dataFolderTrouble(reason));
+  });
   closers.add(() => runFile.release());
   const built = buildId();
   const store = await ConfigStore.open({
     file: configFile,
-    templateFile: resourcePath('sluice.yaml'),
+    templateFile: resolve(configFile) === resolve(ownFile) ? resourcePath('sluice.yaml') : null,
     cache: built === null ? null : new SettingsCache(join(dataDirectory, 'settings.json'), built),
   });
+  if (store.trouble !== '') {
+    health.setProblem('settings', `The default settings are in use: ${store.trouble}.`);
+  }
+  for (const reason of health.problems) say(reason);
   say(`settings ${configFile}${store.isNew ? ' (new, made from the template)' : ''}`);
 
-  const { service, listening } = await startParts(options, store, version, closers);
+  const { service, listening } = await startParts(options, store, version, health, closers);
   closers.add(() => service.close());
   await runFile.publish({ dns: listening, http: null });
   return {
@@ -129,18 +136,25 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
   };
 }
 
+function dataFolderTrouble(reason: string): string {
+  return (
+    `The data folder takes no files: ${reason}. DNS is answered, but nothing new is remembered, ` +
+    'the command line may not find this instance, and a second one is not kept away.'
+  );
+}
+
 /** Opens lists, log, switch and data plane, and puts the service over them. */
 async function startParts(
   options: ComposeOptions,
   store: ConfigStore,
   version: string,
+  health: Health,
   closers: Closers,
 ): Promise<{ readonly service: Service; readonly listening: readonly string[] }> {
   const { dataDirectory, onProgress: say = () => undefined } = options;
   const { config } = store;
   const listen = options.listen ?? config.dns.listen;
   const clock = realClock;
-  const health = new Health(clock);
   // The parts call back as soon as they are open; what comes before the service stands, it reads.
   const late: Late = {};
   const rings = logRings(config.dns.threads);
@@ -357,30 +371,5 @@ async function openDoor(
     if (choice.portFallback !== true || !isPortTrouble(refused)) throw refused;
     say(`${refused.message}; taking a free port`);
     return open(0);
-  }
-}
-
-/** Closes what was opened, last first, once. One failure does not keep the others open. */
-class Closers {
-  readonly #stack: (() => Promise<void>)[] = [];
-  #closing: Promise<void> | undefined;
-
-  /** What is opened while everything is being closed is closed at once. */
-  add(close: () => Promise<void>): void {
-    if (this.#closing) this.#closing = this.#closing.then(close);
-    else this.#stack.push(close);
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#run();
-    return this.#closing;
-  }
-
-  async #run(): Promise<void> {
-    const errors: unknown[] = [];
-    for (let close = this.#stack.pop(); close; close = this.#stack.pop()) {
-      await close().catch((error: unknown) => errors.push(error));
-    }
-    if (errors.length > 0) throw new AggregateError(errors, 'closing failed');
   }
 }

@@ -12,17 +12,22 @@ import { AppError, ERROR_CODES, type ErrorCode } from './contract/errors.ts';
 import { defaultDataDirectory } from './interfaces/data-directory.ts';
 import { keepCompiledCode } from './service/code-cache.ts';
 import { boundMemory, MemoryKeeper } from './service/memory-keeper.ts';
+import { Printer } from './service/printer.ts';
 
 /** Time after which a stop that hangs is given up. */
 const STOP_MS = 20_000;
 
 const EXIT_CODES: Partial<Record<ErrorCode, number>> = {
   CONFIG_INVALID: 2,
+  DATA_FOLDER_UNUSABLE: 2,
   ARGUMENT_INVALID: 2,
   PORT_IN_USE: 3,
   PORT_FORBIDDEN: 3,
   ADDRESS_UNAVAILABLE: 3,
 };
+
+/** Of `run` only: other commands end when nobody reads them. */
+let printer: Printer | undefined;
 
 interface RunOptions {
   readonly dataDirectory: string;
@@ -34,6 +39,7 @@ interface RunOptions {
 
 /** Runs in the foreground until a signal; ends the process itself only when something failed. */
 async function run(argv: readonly string[]): Promise<void> {
+  printer = new Printer();
   const signals = new StopSignals();
   let program: Program | undefined;
   try {
@@ -54,6 +60,9 @@ async function run(argv: readonly string[]): Promise<void> {
     if (!signals.started(made)) return;
     process.on('SIGHUP', () => {
       void onHangup(made, signals);
+    });
+    printer.onLost((sentence) => {
+      made.service.setNotice('output', sentence);
     });
     announce(made, http);
     memory.start();
@@ -112,7 +121,7 @@ function openHttp(program: Program, options: RunOptions): Promise<string> {
 
 /** The line that others wait for, and for people a line to try. */
 function announce(program: Program, http: string): void {
-  process.stdout.write(`ready dns=${program.listening.join(',')} http=${http}\n`);
+  printer?.tell(`ready dns=${program.listening.join(',')} http=${http}`);
   const first = /^(.*):(\d+)$/.exec(program.listening[0] ?? '');
   if (!first) return;
   const address = (first[1] ?? '').replace(/^\[|\]$/g, '').replace(/^0\.0\.0\.0$/, '127.0.0.1');
@@ -145,15 +154,16 @@ class StopSignals {
     if (this.#asked) process.exit(1);
     this.#asked = true;
     say(`${why}: stopping`);
+    // Also for a start that hangs.
+    setTimeout(() => {
+      say(`stopping took longer than ${String(STOP_MS / 1000)} s, giving up`);
+      process.exit(1);
+    }, STOP_MS).unref();
     if (this.#program) void stop(this.#program);
   }
 }
 
 async function stop(program: Program): Promise<void> {
-  setTimeout(() => {
-    say(`stopping took longer than ${String(STOP_MS / 1000)} s, giving up`);
-    process.exit(1);
-  }, STOP_MS).unref();
   try {
     await program.close();
     process.exit(0);
@@ -190,7 +200,7 @@ function messageOf(error: unknown): string {
 }
 
 function say(line: string): void {
-  process.stderr.write(`sluice: ${line}\n`);
+  printer?.say(line);
 }
 
 const [command, ...rest] = process.argv.slice(2);

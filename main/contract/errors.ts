@@ -8,6 +8,7 @@
 export const ERROR_CODES = {
   CONFIG_INVALID: 'correct the named key in the settings file',
   CONFIG_UNWRITABLE: 'make the settings file and its folder writable',
+  DATA_FOLDER_UNUSABLE: 'name another folder with --data-dir',
   PORT_IN_USE: 'stop the named process, or listen on another address',
   PORT_FORBIDDEN: 'use a port above 1023, or allow the program to bind this one',
   ADDRESS_UNAVAILABLE: 'use an address that this machine has',

@@ -6,12 +6,13 @@
  * of the command line: 2 for a bad setting, 3 for a port that cannot be bound, 1 otherwise.
  */
 import { app, dialog, Menu } from 'electron';
-import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compose, type Program } from '../compose.ts';
 import { AppError, ERROR_CODES, type ErrorCode } from '../contract/errors.ts';
 import { defaultDataDirectory } from '../interfaces/data-directory.ts';
+import { isDiskTrouble, makeFolder } from '../service/data-folder.ts';
+import { Printer } from '../service/printer.ts';
 import { rendererPath, resourcePath } from '../service/resources.ts';
 import { Desktop } from './desktop.ts';
 import { readStartOptions } from './start-options.ts';
@@ -25,11 +26,13 @@ const INSISTS_MS = 1_000;
 
 const EXIT_CODES: Partial<Record<ErrorCode, number>> = {
   CONFIG_INVALID: 2,
+  DATA_FOLDER_UNUSABLE: 2,
   PORT_IN_USE: 3,
   PORT_FORBIDDEN: 3,
   ADDRESS_UNAVAILABLE: 3,
 };
 
+const printer = new Printer();
 const options = readStartOptions(process.argv.slice(1), process.cwd());
 // The same folder as without a window, so that the command line finds this instance too.
 const dataDirectory = options.dataDirectory ?? defaultDataDirectory();
@@ -38,7 +41,15 @@ let desktop: Desktop | null = null;
 let isEnding = false;
 
 function begin(): void {
-  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  try {
+    makeFolder(dataDirectory);
+  } catch (error) {
+    // A full or read-only disk does not keep DNS from being answered; compose.ts tells of it.
+    if (!isDiskTrouble(error)) {
+      void fail(error);
+      return;
+    }
+  }
   // The lock of the single instance lies in userData; Chromium's own files go one level down.
   app.setPath('userData', dataDirectory);
   app.setPath('sessionData', join(dataDirectory, 'chromium'));
@@ -76,7 +87,7 @@ async function start(): Promise<Program> {
   });
   const http = await openHttp(program);
   const doors = [`dns=${program.listening.join(',')}`, ...(http === null ? [] : [`http=${http}`])];
-  process.stdout.write(`ready ${doors.join(' ')}\n`);
+  printer.tell(`ready ${doors.join(' ')}`);
   const [, address, port] = /^(.*):(\d+)$/.exec(program.listening[0] ?? '') ?? [];
   const plain = (address ?? '').replace(/^\[|\]$/g, '');
   if (port !== undefined) say(`try: dig @${plain} -p ${port} doubleclick.net`);
@@ -178,7 +189,7 @@ function messageOf(error: unknown): string {
 }
 
 function say(line: string): void {
-  process.stderr.write(`sluice: ${line}\n`);
+  printer.say(line);
 }
 
 begin();

@@ -8,8 +8,9 @@
  */
 import { constants, readFileSync } from 'node:fs';
 import { access, link, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AppError } from '../contract/errors.ts';
+import { isDiskTrouble, makeFolder, writeTrouble } from '../service/data-folder.ts';
 
 export interface RunInfo {
   readonly pid: number;
@@ -26,50 +27,95 @@ export interface RunInfo {
 
 /** Times a start may find a stale file that another start takes away under it. */
 const CLAIM_ATTEMPTS_MAX = 5;
+/** Time between attempts to write the file on a disk that takes no writes. */
+const RETRY_MS = 10_000;
 
-/** The claim of this process on a data folder. */
+/**
+ * The claim of this process on a data folder.
+ *
+ * On a disk that is full or read-only the claim stands without a file, because DNS must be answered
+ * all the same; that is told, and tried again until the file can be written.
+ */
 export class RunFile {
   readonly #path: string;
+  readonly #onTrouble: (reason: string | null) => void;
   #info: RunInfo;
-  #released = false;
+  /** The file is ours. */
+  #isHeld = false;
+  #isReleased = false;
+  #retry: NodeJS.Timeout | undefined;
+  #tail: Promise<unknown> = Promise.resolve();
 
-  private constructor(path: string, info: RunInfo) {
+  private constructor(path: string, info: RunInfo, onTrouble: (reason: string | null) => void) {
     this.#path = path;
     this.#info = info;
+    this.#onTrouble = onTrouble;
   }
 
-  /** @throws AppError ALREADY_RUNNING naming the other process; the system's error otherwise */
-  static async claim(dataDirectory: string, version: string, token: string): Promise<RunFile> {
-    const path = runFilePath(dataDirectory);
+  /**
+   * Makes the folder when it is missing.
+   *
+   * @param onTrouble  why the file cannot be written, without a full stop; null when it is again
+   * @throws AppError ALREADY_RUNNING naming the other process, DATA_FOLDER_UNUSABLE, NOT_ALLOWED
+   */
+  static async claim(
+    dataDirectory: string,
+    version: string,
+    token: string,
+    onTrouble: (reason: string | null) => void = () => undefined,
+  ): Promise<RunFile> {
     const identity = processIdentity(process.pid);
     const info = { pid: process.pid, identity, version, dns: [], http: null, token };
-    const temporary = uniqueBeside(path);
-    await writePrivate(temporary, info);
-    try {
-      for (let attempt = 1; attempt <= CLAIM_ATTEMPTS_MAX; attempt++) {
-        if (await linkNew(temporary, path)) return new RunFile(path, info);
-        await removeStale(path);
-      }
-    } finally {
-      await rm(temporary, { force: true });
-    }
-    throw new AppError('ALREADY_RUNNING', `${dataDirectory}: another instance is starting`);
+    const file = new RunFile(runFilePath(dataDirectory), info, onTrouble);
+    await file.#save();
+    return file;
   }
 
   /** Tells where the doors are. */
-  async publish(doors: Pick<RunInfo, 'dns' | 'http'>): Promise<void> {
+  publish(doors: Pick<RunInfo, 'dns' | 'http'>): Promise<void> {
     this.#info = { ...this.#info, ...doors };
-    const temporary = uniqueBeside(this.#path);
-    await writePrivate(temporary, this.#info);
-    await rename(temporary, this.#path);
+    return this.#save();
   }
 
   /** Gives the folder back. Idempotent. */
   async release(): Promise<void> {
-    if (this.#released) return;
-    this.#released = true;
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    clearTimeout(this.#retry);
+    await this.#tail;
     const now = await readInfo(this.#path);
-    if (now?.pid === this.#info.pid) await rm(this.#path, { force: true });
+    // A file that cannot be removed names a process that has ended, which blocks nobody.
+    if (now?.pid === this.#info.pid) await rm(this.#path, { force: true }).catch(() => undefined);
+  }
+
+  /** One write after another. */
+  #save(): Promise<void> {
+    const saved = this.#tail.then(() => this.#write());
+    this.#tail = saved.catch(() => undefined); // the caller gets the error
+    return saved;
+  }
+
+  async #write(): Promise<void> {
+    clearTimeout(this.#retry);
+    try {
+      if (this.#isHeld) await replace(this.#path, this.#info);
+      else await take(this.#path, this.#info);
+      this.#isHeld = true;
+      this.#onTrouble(null);
+    } catch (error) {
+      if (!isSurvivable(error)) throw error;
+      this.#onTrouble(writeTrouble(error, dirname(this.#path)));
+      this.#retry = setTimeout(() => {
+        this.#again();
+      }, RETRY_MS).unref();
+    }
+  }
+
+  #again(): void {
+    if (this.#isReleased) return;
+    this.#save().catch((error: unknown) => {
+      this.#onTrouble(error instanceof Error ? error.message : String(error));
+    });
   }
 }
 
@@ -100,6 +146,40 @@ function runFilePath(dataDirectory: string): string {
 /** A name in the same folder that no other start uses. */
 function uniqueBeside(path: string): string {
   return `${path}.${String(process.pid)}-${Math.random().toString(36).slice(2)}`;
+}
+
+/** @throws AppError ALREADY_RUNNING; the system's error when the file cannot be written */
+async function take(path: string, info: RunInfo): Promise<void> {
+  makeFolder(dirname(path));
+  const running = await findRunning(dirname(path));
+  if (running) throw alreadyRunning(running);
+  const temporary = uniqueBeside(path);
+  try {
+    await writePrivate(temporary, info);
+    for (let attempt = 1; attempt <= CLAIM_ATTEMPTS_MAX; attempt++) {
+      if (await linkNew(temporary, path)) return;
+      await removeStale(path);
+    }
+  } finally {
+    await rm(temporary, { force: true }).catch(() => undefined); // the first error is to be told
+  }
+  throw new AppError('ALREADY_RUNNING', `${dirname(path)}: another instance is starting`);
+}
+
+async function replace(path: string, info: RunInfo): Promise<void> {
+  const temporary = uniqueBeside(path);
+  try {
+    await writePrivate(temporary, info);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined); // the first error is to be told
+    throw error;
+  }
+}
+
+/** Whether DNS can be answered without the file. */
+function isSurvivable(error: unknown): boolean {
+  return isDiskTrouble(error) || codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM';
 }
 
 async function writePrivate(path: string, info: RunInfo): Promise<void> {

@@ -80,12 +80,11 @@ export class ListManager {
   /**
    * Resolves as soon as there is a table from what this machine has: the snapshot, the stored
    * copies, built-in lists and files. The network is used only afterwards.
-   *
-   * @throws when the directory cannot be made or read
+   * A directory that cannot be made or written shows in the statuses.
    */
   static async open(options: ListManagerOptions): Promise<ListManager> {
     const store = new ListStore(options.directory);
-    await store.open();
+    await store.open().catch(() => undefined); // the first round meets the same trouble and tells
     const manager = new ListManager(options, store, new ListSet(await store.loadMeta()));
     await manager.#start();
     return manager;

@@ -39,9 +39,15 @@ export class ListStore {
     this.#previousMetaPath = join(directory, 'meta.previous.json');
   }
 
-  /** Makes the directory and removes what a crash left half done. */
+  /**
+   * Makes the directory, in one that is there, and removes what a crash left half done.
+   *
+   * @throws the system's error; what there is can be read all the same
+   */
   async open(): Promise<void> {
-    await mkdir(this.directory, { recursive: true, mode: 0o700 });
+    await mkdir(this.directory, { mode: 0o700 }).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    });
     for (const name of await readdir(this.directory)) {
       if (!name.endsWith(TEMPORARY_SUFFIX) && !name.endsWith(CANDIDATE_SUFFIX)) continue;
       await rm(join(this.directory, name), { force: true });

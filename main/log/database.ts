@@ -12,7 +12,7 @@ import {
   renameSync,
   statSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Database } from 'better-sqlite3';
 import { migrate, NewerVersionError, schemaVersion, SCHEMA_VERSION } from './migrations.ts';
@@ -123,11 +123,9 @@ export function isSetAside(name: string): boolean {
   return /^queries-(corrupt|newer)-.*\.db$/.test(name);
 }
 
-/** Makes the folder, its parents only if it must: on a read-only disk the recursive form says ENOENT. */
+/** Makes the folder; the data folder above it is there, or cannot be made either. */
 function makeDirectory(directory: string): void {
-  if (existsSync(directory)) return;
-  const recursive = !existsSync(dirname(directory));
-  mkdirSync(directory, { recursive, mode: 0o700 });
+  if (!existsSync(directory)) mkdirSync(directory, { mode: 0o700 });
 }
 
 function connect(path: string, readonly: boolean): Database {

@@ -4,9 +4,10 @@
  *
  * Builds only, and from Node 22.1 on. One folder a build; those of other builds are removed.
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { join } from 'node:path';
+import { makeFolder } from './data-folder.ts';
 import { buildId } from './resources.ts';
 
 /** Whatever fails here costs time only; compose.ts tells what is wrong with the data folder. */
@@ -18,7 +19,7 @@ export function keepCompiledCode(dataDirectory: string): void {
   const folder = join(root, build.slice(0, 16));
   try {
     if (!existsSync(folder)) rmSync(root, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
   } catch {
     return; // a data folder that takes no files
   }

@@ -6,11 +6,12 @@
  * mistake and the settings in use stay. Edits and re-reads run one after another.
  */
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readFile, stat } from 'node:fs/promises';
+import { copyFile, readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { writeFileAtomic } from './atomic-file.ts';
+import { isDiskTrouble, makeFolder, writeTrouble } from './data-folder.ts';
 import type { SettingsCache } from './settings-cache.ts';
 import type { Change, Section } from './settings-edit.ts';
 
@@ -22,8 +23,8 @@ const EDIT_ATTEMPTS_MAX = 3;
 
 export interface ConfigStoreOptions {
   readonly file: string;
-  /** Copied to `file` when there is none. */
-  readonly templateFile: string;
+  /** Copied to `file` when there is none; null: it is a mistake when there is none. */
+  readonly templateFile: string | null;
   /** Null or left out: the file is parsed at each start. */
   readonly cache?: SettingsCache | null;
 }
@@ -38,24 +39,34 @@ export class ConfigStore {
   readonly file: string;
   /** True when this start made the file from the template. */
   readonly isNew: boolean;
+  /** Why the template is used without a settings file, without a full stop; '' with one. */
+  readonly trouble: string;
+  readonly #templateFile: string | null;
   #config: Config;
   #onChange: (config: Config) => void = () => undefined;
   #tail: Promise<unknown> = Promise.resolve();
 
-  private constructor(file: string, isNew: boolean, config: Config) {
-    this.file = file;
-    this.isNew = isNew;
+  private constructor(options: ConfigStoreOptions, made: Made, config: Config) {
+    this.file = options.file;
+    this.isNew = made.isNew;
+    this.trouble = made.trouble;
+    this.#templateFile = options.templateFile;
     this.#config = config;
   }
 
-  /** @throws AppError CONFIG_INVALID for a mistake, CONFIG_UNWRITABLE when no file can be made */
+  /**
+   * On a full or read-only disk without a settings file the template itself is used.
+   *
+   * @throws AppError CONFIG_INVALID for a mistake, CONFIG_UNWRITABLE when no file can be made
+   */
   static async open(options: ConfigStoreOptions): Promise<ConfigStore> {
-    const isNew = await createFrom(options.templateFile, options.file);
-    const text = await readText(options.file);
+    const made = await makeFrom(options.templateFile, options.file);
+    const { templateFile, file } = options;
+    const text = await readText(made.trouble === '' ? file : (templateFile ?? file));
     const cached = (await options.cache?.read(text)) ?? null;
-    const config = cached ?? (await parse(text, options.file));
+    const config = cached ?? (await parse(text, file));
     if (cached === null) await options.cache?.write(text, config);
-    return new ConfigStore(options.file, isNew, config);
+    return new ConfigStore(options, made, config);
   }
 
   /** The settings in use. */
@@ -71,6 +82,7 @@ export class ConfigStore {
   /** Reads the file again. @throws AppError CONFIG_INVALID; the settings in use then stay */
   reload(): Promise<Config> {
     return this.#inTurn(async () => {
+      await this.#makeLate();
       return this.#use(await parse(await readText(this.file), this.file));
     });
   }
@@ -87,6 +99,7 @@ export class ConfigStore {
     plan: (config: Config) => EditPlan<Name> | undefined,
   ): Promise<Config> {
     return this.#inTurn(async () => {
+      await this.#makeLate();
       for (let attempt = 1; attempt <= EDIT_ATTEMPTS_MAX; attempt++) {
         const before = await fingerprint(this.file);
         const text = await readText(this.file);
@@ -106,6 +119,13 @@ export class ConfigStore {
   /** Resolves when no edit is running any more. */
   async close(): Promise<void> {
     await this.#tail;
+  }
+
+  /** The file that could not be made at the start. */
+  async #makeLate(): Promise<void> {
+    if (this.trouble === '') return;
+    const { trouble } = await makeFrom(this.#templateFile, this.file);
+    if (trouble !== '') throw new AppError('CONFIG_UNWRITABLE', trouble);
   }
 
   async #write(text: string): Promise<void> {
@@ -135,15 +155,29 @@ async function parse(text: string, file: string): Promise<Config> {
   return readSettings(text, file).config;
 }
 
-/** Copies the template unless the file is there. @returns whether it was made */
-async function createFrom(templateFile: string, file: string): Promise<boolean> {
+interface Made {
+  readonly isNew: boolean;
+  /** As `ConfigStore.trouble`. */
+  readonly trouble: string;
+}
+
+/** Copies the template unless the file is there. */
+async function makeFrom(templateFile: string | null, file: string): Promise<Made> {
+  if (await exists(file)) return { isNew: false, trouble: '' };
+  if (templateFile === null) {
+    throw new AppError('CONFIG_INVALID', `there is no settings file ${file}`);
+  }
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    if (await exists(file)) return false;
+    makeFolder(dirname(file));
     await copyFile(templateFile, file, constants.COPYFILE_EXCL);
-    return true;
+    return { isNew: true, trouble: '' };
   } catch (error) {
-    if (await exists(file)) return false;
+    if (isDiskTrouble(error)) {
+      await rm(file, { force: true }).catch(() => undefined); // the copy is cut short, or not there
+      return { isNew: false, trouble: writeTrouble(error, file) };
+    }
+    if (await exists(file)) return { isNew: false, trouble: '' };
+    if (error instanceof AppError) throw error;
     throw unwritable(file, error);
   }
 }
@@ -167,7 +201,11 @@ async function fingerprint(file: string): Promise<string> {
 }
 
 function unwritable(file: string, error: unknown): AppError {
-  return new AppError('CONFIG_UNWRITABLE', `${file}: writing it failed: ${reason(error)}`, error);
+  return new AppError(
+    'CONFIG_UNWRITABLE',
+    `the settings cannot be saved: ${writeTrouble(error, file)}`,
+    error,
+  );
 }
 
 function reason(error: unknown): string {

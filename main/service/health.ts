@@ -52,6 +52,11 @@ export class Health {
     setOrDelete(this.#problems, name, sentence);
   }
 
+  /** The lasting problems, one sentence each. */
+  get problems(): readonly string[] {
+    return [...this.#problems.values()];
+  }
+
   /** As `setProblem`, for what is worth telling but no fault. */
   setNotice(name: string, sentence: string | null): void {
     setOrDelete(this.#notices, name, sentence);

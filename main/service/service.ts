@@ -168,6 +168,12 @@ export class Service implements ServiceClient {
     this.stateChanged();
   }
 
+  /** As `setProblem`, for what is worth telling but no fault. */
+  setNotice(name: string, sentence: string | null): void {
+    this.#options.health.setNotice(name, sentence);
+    this.stateChanged();
+  }
+
   /** Adds a door's bounded queue to those that status shows. */
   addQueue(read: () => QueueStatus): void {
     this.#reports.addQueue(read);

@@ -233,3 +233,12 @@ test('the second signal ends it at once', async (t) => {
   process.kill(one.child.pid ?? 0, 'SIGCONT');
   assert.equal(await one.exited, 1);
 });
+
+test('a named settings file that is missing is a mistake, and none is made', async (t) => {
+  const home = await makeHome(t);
+  const missing = join(home.folder, 'typo.yaml');
+  const one = home.run('--config', missing);
+  assert.equal(await one.exited, 2);
+  assert.match(one.err, /there is no settings file \S+typo\.yaml/);
+  assert.ok(!(await readdir(home.folder)).includes('typo.yaml'));
+});

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-const HEADLESS = new URL('../../main/headless.ts', import.meta.url).pathname;
+export const HEADLESS = new URL('../../main/headless.ts', import.meta.url).pathname;
 
 export class Sluice {
   readonly child: ChildProcess;
