@@ -41,7 +41,7 @@ export interface ExplainedMatch {
   readonly matchedName: string;
   /** 1-based. */
   readonly line: number;
-  /** Whether this entry decided. */
+  /** Whether this entry decided, or would while filtering is off or paused. */
   readonly won: boolean;
 }
 
@@ -70,12 +70,23 @@ export function explain(policy: Policy, name: string, type: string): Explanation
     const why = `${shown} is answered by Sluice itself: ${special}.`;
     return { decision: 'local', steps, matches: [], why };
   }
-  if (!policy.filtering) {
-    steps.push({ step: 'filter', result: 'filtering is off or paused' });
-    const why = `${shown} is allowed because filtering is off or paused.`;
-    return { decision: 'allowed', steps, matches: [], why };
-  }
-  return explainFilter(policy, query, shown, steps);
+  if (policy.filtering) return explainFilter(policy, query, shown, steps);
+  return explainOff(policy, query, shown, steps);
+}
+
+/** With the matches and their winner as they would be, which is what people want to know. */
+function explainOff(
+  policy: Policy,
+  query: Query,
+  shown: string,
+  steps: Explanation['steps'],
+): Explanation {
+  steps.push({ step: 'filter', result: 'filtering is off or paused' });
+  const otherwise = explainFilter(policy, query, shown, []);
+  const isSame = otherwise.decision === 'allowed';
+  const rest = isSame ? 'It would be allowed otherwise, too' : 'Otherwise';
+  const why = `${shown} is allowed because filtering is off or paused. ${rest}: ${otherwise.why}`;
+  return { decision: 'allowed', steps, matches: otherwise.matches, why };
 }
 
 function explainFilter(

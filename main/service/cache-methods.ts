@@ -7,6 +7,7 @@ import type { CachedItem } from '../engine/cache-view.ts';
 import { readName, writeName } from '../engine/name.ts';
 import { typeName } from '../log/type-names.ts';
 import type { PlanePart } from './parts.ts';
+import { readTypedName } from './typed-name.ts';
 
 type CachedEntry = MethodOutput<'cache.inspect'>['entries'][number];
 
@@ -37,7 +38,7 @@ export async function flushCache(
 
 function canonical(text: string): string {
   const wire = new Uint8Array(LIMITS.nameBytesMax);
-  const length = writeName(text.trim(), wire, 0);
+  const length = writeName(readTypedName(text), wire, 0);
   if (length < 0) throw new AppError('ARGUMENT_INVALID', `not a domain name: "${text}"`);
   return readName(wire, 0, length);
 }

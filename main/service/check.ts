@@ -10,14 +10,16 @@ import { explain } from '../engine/explain.ts';
 import { LIST_ID_RULES } from '../engine/policy.ts';
 import { SuffixSet } from '../engine/suffix-set.ts';
 import type { ListsPart } from './parts.ts';
+import { readTypedName } from './typed-name.ts';
 
 /** @throws AppError ARGUMENT_INVALID when the name or the type is none */
 export function checkName(
   message: PolicyMessage,
   config: Config,
   lists: ListsPart,
-  { name, type }: MethodArguments<'check'>,
+  { name: text, type }: MethodArguments<'check'>,
 ): MethodOutput<'check'> {
+  const name = readTypedName(text);
   const policy = {
     ...message,
     rules: new DomainTable(message.rules),

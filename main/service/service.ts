@@ -276,8 +276,8 @@ export class Service implements ServiceClient {
       upstreamNotices.keepOnly(config);
       log.setNames(lists.listNames, plane.upstreams);
     }
-    // Answers of the servers that a suffix had before are not those of its servers now.
-    if (differ(before.dns.suffixes, config.dns.suffixes)) plane.flushCache();
+    // Answers of the former servers are not those of the servers now.
+    if (differ(answerSources(before), answerSources(config))) plane.flushCache();
     if (differ(before.log, config.log)) log.setSettings(config.log);
     if (differ(before.lists, config.lists) || before.listRefreshHours !== config.listRefreshHours) {
       lists.setSources(config.lists, config.listRefreshHours);
@@ -315,6 +315,10 @@ export class Service implements ServiceClient {
 
 function upstreamSettings({ dns }: Config): unknown {
   return [dns.upstreams, dns.strategy, dns.suffixes, dns.bootstrap];
+}
+
+function answerSources({ dns }: Config): unknown {
+  return [dns.upstreams, dns.suffixes];
 }
 
 function differ(left: unknown, right: unknown): boolean {

@@ -215,3 +215,25 @@ test('kept answers are told in words, and flushed by name or altogether', async 
   service.networkChanged();
   assert.equal(plane.networkChanges, 1);
 });
+
+test('check while paused: the matches, and what would happen otherwise', async (t) => {
+  const { service } = await setUp(t);
+  await service.call('pause', { minutes: 5 });
+  const blocked = await service.call('check', { name: 'https://www.LISTED.example/path' });
+  assert.deepEqual([blocked.name, blocked.decision], ['www.listed.example', 'allowed']);
+  assert.match(blocked.why, /off or paused\. Otherwise: www\.listed\.example is blocked because/);
+  assert.equal(blocked.matches.length, 1);
+  const { why } = await service.call('check', { name: 'free.example' });
+  assert.match(why, /would be allowed otherwise, too: .* no rule and no list names it/);
+});
+
+test('other upstreams: what the former ones answered is forgotten', async (t) => {
+  const { service, plane, file } = await setUp(t);
+  const text = await readFile(file, 'utf8');
+  await service.reload();
+  const before = plane.flushed.length;
+  await writeFile(file, text.replace(/^( {2}upstreams: ).*/m, '$1["192.0.2.9"]'));
+  assert.notEqual(await readFile(file, 'utf8'), text);
+  await service.reload();
+  assert.equal(plane.flushed.length, before + 1);
+});
