@@ -6,6 +6,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import './end-with-npm.mjs';
 
 const build = spawnSync(
   process.execPath,

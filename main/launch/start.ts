@@ -16,6 +16,7 @@ import {
   runtimeSwitches,
   type ElectronRuntime,
 } from './electron-runtime.ts';
+import './end-with-npm.mjs';
 import { say } from './say.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
