@@ -78,7 +78,7 @@ test('getaddrinfo of the C library', { skip: namespaces }, async (t) => {
     'missing.example',
     'localhost',
   ];
-  let stdout = '';
+  let stdout: string;
   try {
     ({ stdout } = await run('unshare', ['-rnm', process.execPath, script, folder, ...names]));
   } catch (error) {
