@@ -82,19 +82,12 @@ export class AnswerInspector {
 
   /** Takes a whole answer, as ReplyReader made it, to `query`. */
   inspect(answer: Answer, query: Query, guard: RebindingGuard): Look {
-    this.hasPrivate = false;
-    this.isEmptied = false;
+    this.#begin();
     if (query.qclass !== CLASS.internet || answer.recordCount === 0) return LOOK_CLEAN;
     if (this.marks.length === 0) {
       this.marks = new Uint8Array(RECORDS_MAX);
       this.#owners = new Int32Array(RECORDS_MAX);
     }
-    this.#aliases = 0;
-    this.#hasDname = false;
-    this.#isMarked = false;
-    this.#wantedKept = 0;
-    this.#wantedPrivate = 0;
-    this.#strangersWanted = 0;
     const isOurs = guard.allow.covers(query) || guard.suffixes.covers(query);
     const isGuarded = guard.enabled && !isOurs;
     if (!this.#readRecords(answer, query, isGuarded ? guard : null)) return LOOK_WRONG;
@@ -104,6 +97,17 @@ export class AnswerInspector {
     this.isEmptied = this.#wantedPrivate > 0 && !isLeft;
     this.isFaded = this.#strangersWanted > 0 && !isLeft && !this.isEmptied;
     return this.#isMarked ? LOOK_MARKED : LOOK_CLEAN;
+  }
+
+  #begin(): void {
+    this.hasPrivate = false;
+    this.isEmptied = false;
+    this.#aliases = 0;
+    this.#hasDname = false;
+    this.#isMarked = false;
+    this.#wantedKept = 0;
+    this.#wantedPrivate = 0;
+    this.#strangersWanted = 0;
   }
 
   /** Notes owners and aliases, and marks private addresses. False when there are too many. */
