@@ -89,7 +89,11 @@ export class AnswerInspector {
     if (!this.#readRecords(answer, query, isGuarded ? guard : null)) return LOOK_WRONG;
     if (!this.#followChain(query)) return LOOK_WRONG;
     this.#markStrangers(answer, query);
-    if (!this.#isMarked) return LOOK_CLEAN;
+    return this.#isMarked ? this.#conclude() : LOOK_CLEAN;
+  }
+
+  /** Says what remains. */
+  #conclude(): Look {
     const isLeft = this.#wantedKept > this.#strangersWanted;
     this.isEmptied = this.#wantedPrivate > 0 && !isLeft;
     this.isFaded = this.#strangersWanted > 0 && !isLeft && !this.isEmptied;
