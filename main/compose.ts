@@ -13,6 +13,7 @@ import type { Config } from './contract/config.ts';
 import { AppError } from './contract/errors.ts';
 import { LIMITS } from './contract/limits.ts';
 import { DataPlane } from './dataplane/data-plane.ts';
+import { openHttpDoor } from './interfaces/http-door.ts';
 import { RunFile } from './interfaces/run-file.ts';
 import { ListManager } from './lists/list-manager.ts';
 import { compileRules } from './lists/rules.ts';
@@ -25,10 +26,14 @@ import { expandServers } from './net/system-servers.ts';
 import { realClock } from './service/clock.ts';
 import { ConfigStore } from './service/config-store.ts';
 import { Health } from './service/health.ts';
+import { AddressBook } from './service/address-book.ts';
+import { NetworkWatch } from './service/network-watch.ts';
 import { buildPolicy } from './service/policy-builder.ts';
 import { ProtectionSwitch } from './service/protection.ts';
-import { programVersion, rendererPath, resourcePath } from './service/resources.ts';
+import { buildId, programVersion, rendererPath, resourcePath } from './service/resources.ts';
 import { Service } from './service/service.ts';
+import { SettingsCache } from './service/settings-cache.ts';
+import { hostsToResolve, UpstreamNotices, upstreamUse } from './service/upstream-notices.ts';
 
 /** Ports tried, on the same address, when port 53 cannot be had and a fallback is allowed. */
 const FALLBACK_PORTS = [5353, 15353];
@@ -44,6 +49,8 @@ export interface ComposeOptions {
   readonly portFallback?: boolean;
   /** Gets one line for each step worth telling a person. */
   readonly onProgress?: (line: string) => void;
+  /** Lists were compiled anew. */
+  readonly onTable?: () => void;
 }
 
 export interface Program {
@@ -55,10 +62,10 @@ export interface Program {
    * Opens the HTTP door and tells the command line where it is.
    *
    * @param options  `listen` in place of http.listen; `portFallback` takes any port when that is taken
-   * @returns        the bound address; null when the door cannot be loaded, which health tells
+   * @returns        the bound address
    * @throws         AppError PORT_IN_USE, PORT_FORBIDDEN, ADDRESS_UNAVAILABLE
    */
-  openHttp(options?: HttpChoice): Promise<string | null>;
+  openHttp(options?: HttpChoice): Promise<string>;
   /** Stops answering, drains the log, and gives the data folder back. Idempotent. */
   close(): Promise<void>;
 }
@@ -90,9 +97,11 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   const runFile = await RunFile.claim(dataDirectory, version, token);
   closers.add(() => runFile.release());
+  const built = buildId();
   const store = await ConfigStore.open({
     file: configFile,
     templateFile: resourcePath('sluice.yaml'),
+    cache: built === null ? null : new SettingsCache(join(dataDirectory, 'settings.json'), built),
   });
   say(`settings ${configFile}${store.isNew ? ' (new, made from the template)' : ''}`);
 
@@ -111,7 +120,6 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
         { token, version },
         say,
       );
-      if (!door) return null;
       closers.add(() => door.close());
       const http = formatEndpoint(door.address, door.port);
       await runFile.publish({ dns: listening, http });
@@ -134,7 +142,7 @@ async function startParts(
   const clock = realClock;
   const health = new Health(clock);
   // The parts call back as soon as they are open; what comes before the service stands, it reads.
-  const late: { service?: Service } = {};
+  const late: Late = {};
   const rings = logRings(config.dns.threads);
   const bootstrap = bootstrapLookup(config, listen);
 
@@ -150,7 +158,8 @@ async function startParts(
   // A slow disk may hold up the log for seconds; DNS does not wait for it.
   const logOpening = openLog(dataDirectory, config, rings, late);
   closers.add(() => logOpening.then((log) => log.close()));
-  const lists = await openLists(dataDirectory, config, bootstrap.lookup, late, closers);
+  const lists = await openLists(options, config, bootstrap.lookup, late);
+  closers.add(() => lists.close());
   say(`lists: ${String(lists.nameCount)} names`);
   const policy = buildPolicy({
     version: 1,
@@ -159,8 +168,11 @@ async function startParts(
     rules: compileRules(config.rules),
     lists: lists.table,
   });
+  const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
+  const { addressBook, upstreamNotices } = upstreams;
+  closers.add(() => addressBook.close());
   const plane = await startPlane(options, listen, {
-    upstreams: config.dns.upstreams,
+    ...upstreams.planeOptions,
     threads: config.dns.threads,
     rings,
     policy,
@@ -172,13 +184,59 @@ async function startParts(
     },
   });
   closers.add(() => plane.close());
+  late.plane = plane;
+  // What was found while the threads were starting.
+  plane.setAddresses(addressBook.addresses);
   const log = await logOpening;
   late.service = new Service({
     ...{ version, clock, store, protection, health, plane, lists, log, policy },
+    ...{ addressBook, upstreamNotices, network: new NetworkWatch(clock) },
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,
   });
   return { service: late.service, listening: plane.listening };
+}
+
+/** What the parts call back into, once it stands. */
+interface Late {
+  service?: Service;
+  plane?: DataPlane;
+}
+
+/** What the data plane needs to know about upstreams, and who keeps it up to date. */
+async function openUpstreams(
+  dataDirectory: string,
+  config: Config,
+  lookup: LookupFunction,
+  health: Health,
+  late: Late,
+) {
+  const upstreamNotices = new UpstreamNotices(health);
+  const addressBook = await AddressBook.open({
+    ...{ lookup, clock: realClock },
+    file: join(dataDirectory, 'upstream-addresses.json'),
+    onAddresses: (addresses) => late.plane?.setAddresses(addresses),
+    onTrouble: (host, reason) => {
+      upstreamNotices.noAddress(host, reason);
+      late.service?.stateChanged();
+    },
+    onSaveFailed: (reason) => {
+      health.setNotice('addresses', `Addresses of upstreams are not remembered: ${reason}.`);
+    },
+  });
+  addressBook.setHosts(hostsToResolve(config));
+  const planeOptions: Pick<PlaneOptions, 'upstreams' | 'upstreamUse' | 'addresses' | 'onUpstream'> =
+    {
+      upstreams: config.dns.upstreams,
+      upstreamUse: upstreamUse(config),
+      addresses: addressBook.addresses,
+      onUpstream: (news) => {
+        if (news.kind === 'unreachable') addressBook.refresh(news.host);
+        else upstreamNotices.trouble(news.upstream, news.reason);
+        late.service?.stateChanged();
+      },
+    };
+  return { addressBook, upstreamNotices, planeOptions };
 }
 
 type PlaneOptions = Parameters<typeof DataPlane.start>[0];
@@ -215,30 +273,30 @@ function isPortTrouble(error: unknown): boolean {
 }
 
 async function openLists(
-  dataDirectory: string,
+  options: ComposeOptions,
   config: Config,
   lookup: LookupFunction,
-  late: { service?: Service },
-  closers: Closers,
+  late: Late,
 ): Promise<ListManager> {
-  const lists = await ListManager.open({
-    directory: join(dataDirectory, 'lists'),
+  return ListManager.open({
+    directory: join(options.dataDirectory, 'lists'),
     sources: config.lists,
     refreshHours: config.listRefreshHours,
     lookup,
     builtinDirectory: resourcePath('lists'),
-    onTable: () => late.service?.tableChanged(),
+    onTable: () => {
+      late.service?.tableChanged();
+      options.onTable?.();
+    },
     onStatus: () => late.service?.stateChanged(),
   });
-  closers.add(() => lists.close());
-  return lists;
 }
 
 async function openLog(
   dataDirectory: string,
   config: Config,
   rings: SharedArrayBuffer[],
-  late: { service?: Service },
+  late: Late,
 ): Promise<QueryLog> {
   return QueryLog.open({
     directory: join(dataDirectory, 'log'),
@@ -287,13 +345,8 @@ async function openDoor(
   say: (line: string) => void,
 ) {
   const { address, port } = parseListen(choice.listen ?? configured);
-  const http = await import('./interfaces/http.ts').catch((error: unknown) => {
-    service.setProblem('http', `The HTTP door cannot be loaded: ${String(error)}.`);
-    return null;
-  });
-  if (!http) return null;
   const open = (chosen: number) =>
-    http.openHttpDoor({
+    openHttpDoor({
       ...{ service, address, port: chosen, token, version },
       pageFolder: rendererPath(),
     });

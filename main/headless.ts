@@ -10,9 +10,9 @@ import { parseArgs } from 'node:util';
 import type { Program } from './compose.ts';
 import { AppError, ERROR_CODES, type ErrorCode } from './contract/errors.ts';
 import { defaultDataDirectory } from './interfaces/data-directory.ts';
+import { keepCompiledCode } from './service/code-cache.ts';
+import { boundMemory, MemoryKeeper } from './service/memory-keeper.ts';
 
-/** Time after which the memory that the start took is given back. */
-const TIDY_AFTER_MS = 2_000;
 /** Time after which a stop that hangs is given up. */
 const STOP_MS = 20_000;
 
@@ -38,8 +38,17 @@ async function run(argv: readonly string[]): Promise<void> {
   let program: Program | undefined;
   try {
     const options = readRunOptions(argv);
+    keepCompiledCode(options.dataDirectory);
+    boundMemory();
+    const memory = new MemoryKeeper();
     const { compose } = await import('./compose.ts');
-    const made = await compose({ ...options, onProgress: say });
+    const made = await compose({
+      ...options,
+      onProgress: say,
+      onTable: () => {
+        memory.settle();
+      },
+    });
     program = made;
     const http = await openHttp(made, options);
     if (!signals.started(made)) return;
@@ -47,7 +56,7 @@ async function run(argv: readonly string[]): Promise<void> {
       void onHangup(made, signals);
     });
     announce(made, http);
-    setTimeout(() => void tidy(), TIDY_AFTER_MS).unref();
+    memory.start();
   } catch (error) {
     await program?.close().catch(() => undefined); // the first error is the one to tell
     fail(error);
@@ -94,7 +103,7 @@ function parseRunArguments(argv: readonly string[]) {
   }
 }
 
-function openHttp(program: Program, options: RunOptions): Promise<string | null> {
+function openHttp(program: Program, options: RunOptions): Promise<string> {
   return program.openHttp({
     ...(options.http !== undefined && { listen: options.http }),
     portFallback: options.portFallback,
@@ -102,20 +111,14 @@ function openHttp(program: Program, options: RunOptions): Promise<string | null>
 }
 
 /** The line that others wait for, and for people a line to try. */
-function announce(program: Program, http: string | null): void {
-  const doors = [`dns=${program.listening.join(',')}`, ...(http === null ? [] : [`http=${http}`])];
-  process.stdout.write(`ready ${doors.join(' ')}\n`);
+function announce(program: Program, http: string): void {
+  process.stdout.write(`ready dns=${program.listening.join(',')} http=${http}\n`);
   const first = /^(.*):(\d+)$/.exec(program.listening[0] ?? '');
   if (!first) return;
   const address = (first[1] ?? '').replace(/^\[|\]$/g, '').replace(/^0\.0\.0\.0$/, '127.0.0.1');
   const port = first[2] === '53' ? '' : ` -p ${first[2] ?? ''}`;
   say(`try: dig @${address === '::' ? '::1' : address}${port} doubleclick.net`);
-  if (http !== null) say(`window: http://${http}/`);
-}
-
-async function tidy(): Promise<void> {
-  const { collectStartGarbage } = await import('./service/start-garbage.ts');
-  collectStartGarbage();
+  say(`window: http://${http}/`);
 }
 
 /** SIGTERM and SIGINT stop the program cleanly; the second one ends it at once. */

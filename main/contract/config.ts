@@ -27,6 +27,27 @@ const plainServer = z
     },
   );
 
+/** Any upstream: a plain server, tls://, https:// or an sdns:// stamp. */
+const upstream = z
+  .string()
+  .max(4_096)
+  .refine(
+    (text) => plainServer.safeParse(text).success || /^(tls|https|sdns):\/\/\S+$/.test(text),
+    {
+      error:
+        'an IP address such as 9.9.9.9, 9.9.9.9:53 or [2620:fe::fe]:53, tls://dns.quad9.net, ' +
+        'https://dns.quad9.net/dns-query, an sdns:// stamp, or "system"',
+    },
+  );
+
+/** A domain name without escapes: corp.example, 168.192.in-addr.arpa. */
+const domainName = z
+  .string()
+  .max(254)
+  .regex(/^([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?$/, {
+    error: 'a domain name such as corp.example or 168.192.in-addr.arpa',
+  });
+
 /** An address with a prefix length, 192.168.0.0/16 or fd00::/8; or one address. */
 const network = z
   .string()
@@ -56,7 +77,20 @@ export const configSchema = z.strictObject({
   dns: z
     .strictObject({
       listen: z.array(listenAddress).min(1).max(16).default(['127.0.0.1:53']),
-      upstreams: z.array(plainServer).min(1).max(16).default(['9.9.9.9', '1.1.1.1', 'system']),
+      upstreams: z
+        .array(upstream)
+        .min(1)
+        .max(16)
+        .default(['https://dns.quad9.net/dns-query', 'tls://1.1.1.1', '9.9.9.9', 'system']),
+      /** Which of the upstreams is asked first. */
+      strategy: z.enum(['in-order', 'fastest', 'race', 'spread']).default('in-order'),
+      /** Upstreams for a name and all names below it; the longest suffix wins. */
+      suffixes: z
+        .record(domainName, z.array(upstream).min(1).max(LIMITS.suffixServersMax))
+        .refine((suffixes) => Object.keys(suffixes).length <= LIMITS.upstreamSuffixesMax, {
+          error: `at most ${String(LIMITS.upstreamSuffixesMax)} suffixes`,
+        })
+        .default({}),
       bootstrap: z.array(plainServer).min(1).max(8).default(['9.9.9.9', '1.1.1.1', 'system']),
       /** Networks whose clients are answered; packets of all others are dropped silently. */
       allow: z

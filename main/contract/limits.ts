@@ -115,6 +115,13 @@ export const LIMITS = {
   tcpUnsentBytesMax: 256 * 1024,
   /** UDP sockets towards upstreams, per data-plane thread, each on a random port. RFC 5452 §9.2. */
   upstreamSocketsMax: 256,
+  /** Suffixes with upstreams of their own, and servers of one of them. */
+  upstreamSuffixesMax: 32,
+  suffixServersMax: 4,
+  /** Host names of encrypted upstreams whose addresses are kept. */
+  hostsMax: 64,
+  /** Addresses kept of one of them. */
+  hostAddressesMax: 16,
   /** Times one question is sent upstream, over all servers, within its budget. */
   upstreamAttemptsMax: 8,
   /** TCP connections to one upstream, per data-plane thread. */

@@ -107,6 +107,26 @@ export const statusSchema = z.object({
   memory: z.object({ rssBytes: count }),
 });
 
+/** One upstream server and how it is doing, over all threads since it was configured. */
+export const upstreamStateSchema = z.object({
+  /** As in the settings, without options. */
+  upstream: z.string(),
+  protocol: z.enum(['udp', 'tcp', 'tls', 'https']),
+  /** slow: answers late; refusing: only errors; unresolved: no address of its name is known. */
+  state: z.enum(['up', 'slow', 'down', 'refusing', 'untried', 'unresolved']),
+  /** Smoothed round trip; 0 before the first reply. */
+  roundTripUs: count,
+  sent: count,
+  answered: count,
+  /** Questions without a reply in time, and connections that failed. */
+  failures: count,
+  /** TLS connections made, and how many of them resumed a session. */
+  connections: count,
+  resumed: count,
+  /** Why it failed last; '' when it does not. */
+  trouble: z.string(),
+});
+
 /** One step of a series for the chart. */
 export const statisticsPointSchema = z.object({
   timeMs: z.number(),
@@ -274,6 +294,15 @@ export const METHODS = {
     permission: 'write',
     input: z.strictObject({ name: z.string().optional() }),
     output: z.object({ lists: z.array(listStatusSchema), names: count }),
+  },
+  /** Who is asked: the default upstreams, and those of suffixes behind them. */
+  'upstreams.list': {
+    permission: 'read',
+    input: none,
+    output: z.object({
+      strategy: configSchema.shape.dns.unwrap().shape.strategy.unwrap(),
+      upstreams: z.array(upstreamStateSchema),
+    }),
   },
   /** What the caches hold about a name, one entry a question and thread. No traffic. */
   'cache.inspect': {

@@ -137,6 +137,7 @@ interface Inner {
   readonly in?: z.ZodType;
   readonly element?: z.ZodType;
   readonly shape?: Record<string, z.ZodType>;
+  readonly valueType?: z.ZodType;
   readonly entries?: Record<string, string | number>;
   readonly checks?: readonly { readonly _zod: { readonly def: Check } }[];
 }
@@ -168,7 +169,8 @@ function schemaAt(root: z.ZodType, path: readonly (string | number)[]): z.ZodTyp
   let current: z.ZodType | undefined = bare(root);
   for (const key of path) {
     const def: Inner | undefined = current && inner(current);
-    const next: z.ZodType | undefined = typeof key === 'number' ? def?.element : def?.shape?.[key];
+    const next: z.ZodType | undefined =
+      typeof key === 'number' ? def?.element : (def?.shape?.[key] ?? def?.valueType);
     current = next && bare(next);
   }
   return current;
@@ -185,6 +187,11 @@ function allPaths(schema: z.ZodType): string[] {
   ]);
 }
 
+const FIXED_TEXTS: Readonly<Record<string, string>> = {
+  boolean: 'true or false',
+  record: 'a section of names and what belongs to each',
+};
+
 function allowedText(schema: z.ZodType | undefined): string {
   if (schema === undefined) return 'something else';
   const { type, entries, checks = [], format } = inner(schema);
@@ -196,8 +203,6 @@ function allowedText(schema: z.ZodType | undefined): string {
       );
     case 'string':
       return stringText(checks.map((check) => check._zod.def));
-    case 'boolean':
-      return 'true or false';
     case 'enum':
       return `one of ${Object.values(entries ?? {}).join(', ')}`;
     case 'array':
@@ -205,7 +210,7 @@ function allowedText(schema: z.ZodType | undefined): string {
     case 'object':
       return objectText(schema);
     default:
-      return `a ${type}`;
+      return FIXED_TEXTS[type] ?? `a ${type}`;
   }
 }
 

@@ -17,12 +17,22 @@ import type { Latency } from '../contract/methods.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
 import { createGateTable } from '../engine/client-gate.ts';
 import { canReusePort } from '../net/packet-handler.ts';
-import { formatEndpoint, formatServer, parseListen } from '../net/server-address.ts';
-import type { Endpoint, PlainServer } from '../net/server-address.ts';
-import { expandServers } from '../net/system-servers.ts';
-import type { PolicyMessage, ThreadSetup, ToThread } from './messages.ts';
+import { formatEndpoint, parseListen } from '../net/server-address.ts';
+import type { Endpoint } from '../net/server-address.ts';
+import { formatUpstream } from '../net/upstream-address.ts';
+import { makePlan } from '../net/upstream-plan.ts';
+import type { PlanSettings, UpstreamPlan } from '../net/upstream-plan.ts';
+import type { UpstreamState } from '../net/upstream.ts';
+import type {
+  HostAddresses,
+  PolicyMessage,
+  ThreadSetup,
+  ToThread,
+  UpstreamNews,
+} from './messages.ts';
 import { readLatency, sumHistogram } from './quantiles.ts';
 import { ThreadKeeper } from './thread-keeper.ts';
+import { mergeStates } from './upstream-states.ts';
 
 /** What a data plane is started with. */
 export interface DataPlaneOptions {
@@ -30,6 +40,12 @@ export interface DataPlaneOptions {
   readonly listen: readonly string[];
   /** As in the settings; "system" stands for the machine's own servers. */
   readonly upstreams: readonly string[];
+  /** How they are used, and other servers for some names. */
+  readonly upstreamUse?: UpstreamUse;
+  /** What is known of the addresses of encrypted upstreams. */
+  readonly addresses?: HostAddresses;
+  /** News of upstreams; from each thread on its own. */
+  readonly onUpstream?: (news: UpstreamNews) => void;
   /** 1..LIMITS.threadsMax */
   readonly threads: number;
   /** One a thread, from LogRing.createBuffer; those of threads that are not started stay empty. */
@@ -42,6 +58,9 @@ export interface DataPlaneOptions {
   /** For tests of runtimes without SO_REUSEPORT. */
   readonly mayReusePort?: boolean;
 }
+
+/** The settings beside `dns.upstreams` that say who is asked. */
+export type UpstreamUse = Omit<PlanSettings, 'upstreams'>;
 
 /** A running data plane. */
 export class DataPlane {
@@ -65,7 +84,8 @@ export class DataPlane {
     invariant(options.rings.length >= threads, 'every data-plane thread has a log ring');
     const state: PlaneState = {
       listen: options.listen.map(parseListen),
-      servers: expandServers(options.upstreams, options.listen),
+      plan: makePlan({ upstreams: options.upstreams, ...options.upstreamUse }, options.listen),
+      addresses: options.addresses ?? {},
       policy: options.policy,
       restarts: 0,
       gate: createGateTable(randomInt(2 ** 32)),
@@ -98,9 +118,18 @@ export class DataPlane {
     this.udp = udp;
   }
 
-  /** The servers in use, "system" replaced; ExchangeResult.upstream and the log index this list. */
+  /**
+   * The servers in use, "system" replaced, those of suffixes last; ExchangeResult.upstream and the
+   * log index this list.
+   */
   get upstreams(): readonly string[] {
-    return this.#state.servers.map(formatServer);
+    return this.#state.plan.servers.map(formatUpstream);
+  }
+
+  /** How each of `upstreams` is doing, over all threads, in the same order. */
+  async upstreamStates(): Promise<UpstreamState[]> {
+    const states = await Promise.all(this.#keepers.map((keeper) => keeper.upstreamStates()));
+    return mergeStates(this.#state.plan.servers, states);
   }
 
   /** Threads that died and were started again. */
@@ -119,9 +148,15 @@ export class DataPlane {
   }
 
   /** Servers that stay keep their sockets. @throws AppError CONFIG_INVALID; then nothing changes */
-  setUpstreams(upstreams: readonly string[]): void {
-    this.#state.servers = expandServers(upstreams, this.listening);
-    this.#post({ kind: 'upstreams', servers: this.#state.servers });
+  setUpstreams(upstreams: readonly string[], use: UpstreamUse = {}): void {
+    this.#state.plan = makePlan({ upstreams, ...use }, this.listening);
+    this.#post({ kind: 'upstreams', plan: this.#state.plan });
+  }
+
+  /** Takes what is known now of the addresses of encrypted upstreams. */
+  setAddresses(addresses: HostAddresses): void {
+    this.#state.addresses = addresses;
+    this.#post({ kind: 'addresses', addresses });
   }
 
   /** For another network: new upstream sockets, health forgotten. */
@@ -196,7 +231,8 @@ export class DataPlane {
 /** What a thread that starts now must know. */
 interface PlaneState {
   listen: readonly Endpoint[];
-  servers: readonly PlainServer[];
+  plan: UpstreamPlan;
+  addresses: HostAddresses;
   policy: PolicyMessage;
   restarts: number;
   /** One for all threads: engine/client-gate.ts. */
@@ -227,6 +263,7 @@ function makeKeeper(
   return new ThreadKeeper({
     name: `data-plane thread ${String(index + 1)}`,
     onFault: options.onFault,
+    onUpstream: (news) => options.onUpstream?.(news),
     onRestart: () => {
       state.restarts++;
     },
@@ -237,7 +274,8 @@ function makeKeeper(
         listen: state.listen,
         reusePort: threads > 1,
         claimsAlone,
-        servers: state.servers,
+        plan: state.plan,
+        addresses: state.addresses,
         policy: state.policy,
         ring: options.rings[index] as SharedArrayBuffer,
         counters,

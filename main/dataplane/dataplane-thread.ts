@@ -12,6 +12,7 @@ import { ClientGate } from '../engine/client-gate.ts';
 import { DomainTable } from '../engine/domain-table.ts';
 import { Engine } from '../engine/engine.ts';
 import type { Policy } from '../engine/policy.ts';
+import { SuffixSet } from '../engine/suffix-set.ts';
 import { LogRing } from '../log/ring.ts';
 import { systemClock } from '../net/clock.ts';
 import { loadUdpAddon } from '../net/native-udp-addon.ts';
@@ -36,7 +37,19 @@ const counters = { slots };
 const random = new CryptoRandom();
 
 for (const name of GAUGES) slots[COUNTER[name]] = 0;
-const pool = new UpstreamPool({ servers: setup.servers, clock: systemClock, random, counters });
+const pool = new UpstreamPool({
+  servers: setup.plan,
+  clock: systemClock,
+  random,
+  counters,
+  onTrouble: (upstream, reason) => {
+    report({ kind: 'upstream-trouble', upstream, reason });
+  },
+  onUnreachable: (host) => {
+    report({ kind: 'unreachable', host });
+  },
+});
+pool.setAddresses(setup.addresses);
 // All threads count the time of the gate from the same moment, the system's own.
 const gateOriginUs = Number(process.hrtime.bigint() / 1_000n) - systemClock.nowUs();
 const engine = new Engine({
@@ -77,7 +90,13 @@ function obey(message: ToThread, listeners: Listeners): void {
       takePolicy(message.policy);
       break;
     case 'upstreams':
-      pool.setServers(message.servers);
+      pool.setServers(message.plan);
+      break;
+    case 'addresses':
+      pool.setAddresses(message.addresses);
+      break;
+    case 'describe-upstreams':
+      report({ kind: 'upstream-states', id: message.id, states: pool.states });
       break;
     case 'reset-upstreams':
       pool.reset();
@@ -118,6 +137,7 @@ function openPolicy(message: PolicyMessage): Policy {
     ...message,
     rules: new DomainTable(message.rules),
     lists: new DomainTable(message.lists),
+    suffixes: new SuffixSet(message.suffixes ?? []),
   };
 }
 

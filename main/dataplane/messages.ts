@@ -5,13 +5,20 @@
 import type { WireError } from '../contract/errors.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
 import type { Policy } from '../engine/policy.ts';
-import type { Endpoint, PlainServer } from '../net/server-address.ts';
+import type { Endpoint } from '../net/server-address.ts';
+import type { UpstreamPlan } from '../net/upstream-plan.ts';
+import type { UpstreamState } from '../net/upstream.ts';
 
 /** A Policy whose tables are still bytes; each thread opens its own view of them. */
-export type PolicyMessage = Omit<Policy, 'rules' | 'lists'> & {
+export type PolicyMessage = Omit<Policy, 'rules' | 'lists' | 'suffixes'> & {
   readonly rules: SharedArrayBuffer;
   readonly lists: SharedArrayBuffer;
+  /** Names with upstreams of their own; none when absent. */
+  readonly suffixes?: readonly string[];
 };
+
+/** Addresses of the hosts of encrypted upstreams, by host name. */
+export type HostAddresses = Readonly<Record<string, readonly string[]>>;
 
 /** What a thread begins with. */
 export interface ThreadSetup {
@@ -20,7 +27,8 @@ export interface ThreadSetup {
   readonly reusePort: boolean;
   /** Makes sure that no other program shares them: the kernel would split the packets with it. */
   readonly claimsAlone: boolean;
-  readonly servers: readonly PlainServer[];
+  readonly plan: UpstreamPlan;
+  readonly addresses: HostAddresses;
   readonly policy: PolicyMessage;
   /** Memory of a log/ring.ts LogRing. */
   readonly ring: SharedArrayBuffer;
@@ -35,7 +43,10 @@ export interface ThreadSetup {
 /** From the main thread. */
 export type ToThread =
   | { readonly kind: 'policy'; readonly policy: PolicyMessage }
-  | { readonly kind: 'upstreams'; readonly servers: readonly PlainServer[] }
+  | { readonly kind: 'upstreams'; readonly plan: UpstreamPlan }
+  | { readonly kind: 'addresses'; readonly addresses: HostAddresses }
+  /** To be answered with 'upstream-states'. */
+  | { readonly kind: 'describe-upstreams'; readonly id: number }
   /** Another network: upstream sockets are made anew. */
   | { readonly kind: 'reset-upstreams' }
   | { readonly kind: 'flush-cache' }
@@ -57,6 +68,12 @@ export type FromThread =
   /** It answers now; ports that were 0 are filled in. */
   | { readonly kind: 'listening'; readonly endpoints: readonly Endpoint[]; readonly udp: string }
   | { readonly kind: 'settled'; readonly id: number }
+  | {
+      readonly kind: 'upstream-states';
+      readonly id: number;
+      readonly states: readonly UpstreamState[];
+    }
+  | UpstreamNews
   /** To a message with this id. */
   | { readonly kind: 'inspected'; readonly id: number; readonly items: readonly CachedItem[] }
   | { readonly kind: 'flushed'; readonly id: number; readonly count: number }
@@ -64,3 +81,10 @@ export type FromThread =
   | { readonly kind: 'failed'; readonly error: WireError }
   /** Something was refused, and what was before stays. */
   | { readonly kind: 'fault'; readonly reason: string };
+
+/** Something about an upstream that the main thread acts on. */
+export type UpstreamNews =
+  /** It failed, for a reason to be read behind "cannot be used: "; null when that is over. */
+  | { readonly kind: 'upstream-trouble'; readonly upstream: string; readonly reason: string | null }
+  /** No address of a host could be connected to: look it up again. */
+  | { readonly kind: 'unreachable'; readonly host: string };

@@ -206,9 +206,9 @@ function rulesKey({ rebinding }: Policy): number {
 }
 
 /** Names that check connectivity may have any address: dns.msftncsi.com has a unique-local one. */
-function guardOf({ rebinding }: Policy): RebindingGuard {
+function guardOf({ rebinding, suffixes = new SuffixSet([]) }: Policy): RebindingGuard {
   const allow = new SuffixSet([...rebinding.allow, ...CONNECTIVITY_NAME_LIST]);
-  return { enabled: rebinding.enabled, sharedSpace: rebinding.sharedSpace, allow };
+  return { enabled: rebinding.enabled, sharedSpace: rebinding.sharedSpace, allow, suffixes };
 }
 
 function transparentPolicy(): Policy {
@@ -230,6 +230,7 @@ function transparentPolicy(): Policy {
     },
     rebinding: { enabled: false, sharedSpace: false, allow: [] },
     access: { allow: [], exempt: [], queriesPerSecond: 0 },
+    suffixes: new SuffixSet([]),
     logMode: 'off',
   };
 }

@@ -167,6 +167,7 @@ function explainSpecial(policy: Policy, query: Query): string {
   const found = findSpecialZone(query);
   const kind = zoneKind(found);
   if (found === 0 || (kind === ZONE_CANARY && !policy.filtering)) return '';
+  if (policy.suffixes !== undefined && policy.suffixes.match(query) > 0) return '';
   const zone = suffix(query, zoneLabels(found));
   if (kind === ZONE_LOOPBACK) return `${zone} is this machine`;
   if (kind === ZONE_CANARY) return `${zone} tells browsers to leave DNS to the system`;

@@ -3,6 +3,7 @@
  * data-plane thread whole, and swapped by reference between two packets.
  */
 import type { DomainTable } from './domain-table.ts';
+import type { SuffixSet } from './suffix-set.ts';
 
 export type BlockingAnswer = 'null-address' | 'nxdomain' | 'nodata' | 'refused';
 
@@ -46,6 +47,8 @@ export interface Policy {
     /** Answers are kept in a file over a restart. */
     readonly persist: boolean;
   };
+  /** Suffixes with upstreams of their own: no special name is answered here below them. */
+  readonly suffixes?: SuffixSet;
   /** Private addresses in the answers for public names are left out. */
   readonly rebinding: {
     readonly enabled: boolean;

@@ -54,8 +54,8 @@ export interface ExchangeResult {
    * callback: the engine copies what it keeps.
    */
   readonly reply: Uint8Array | null;
-  /** Set when reply is null. */
-  readonly failure: 'timeout' | 'refused' | 'full' | null;
+  /** Set when reply is null. 'offline': nobody answers for a while, so it was not waited for. */
+  readonly failure: 'timeout' | 'refused' | 'full' | 'offline' | null;
   /** Index into the configured upstreams of the one that answered or was asked last; -1 for none. */
   readonly upstream: number;
 }

@@ -1,81 +1,61 @@
 /**
  * A small set of domain names that settings or code name, asked whether a name is one of them or
- * lies below one: suffixes with their own treatment. Read by the steps; never changed once made.
+ * lies below one: suffixes with upstreams of their own ("split DNS"), without stale answers, with
+ * private addresses, connectivity checks. Read by the steps; never changed once made.
  *
  * For a handful of names beside the big tables (domain-table.ts), which name no single labels.
  */
+import { AppError } from '../contract/errors.ts';
 import type { NameView } from './domain-table.ts';
 import { hashName, writeName } from './name.ts';
 
-const SLOTS_MIN = 16;
-
 export class SuffixSet {
-  /** Distinct names. */
-  readonly size: number;
-  readonly #names: Uint8Array[] = [];
-  readonly #hashes: Int32Array;
-  /** Index into #names plus 1; 0 is an empty slot. */
-  readonly #slots: Uint16Array;
-  readonly #mask: number;
+  readonly #byHash = new Map<number, Uint8Array[]>();
 
-  /** @param names  presentation form; what is no name is left out, as the settings check tells */
-  constructor(names: readonly string[]) {
-    let slots = SLOTS_MIN;
-    while (slots < names.length * 4) slots *= 2;
-    this.#mask = slots - 1;
-    this.#hashes = new Int32Array(slots);
-    this.#slots = new Uint16Array(slots);
-    for (const name of names) this.#add(name);
-    this.size = this.#names.length;
-  }
-
-  /** Whether the name, or one above it, is in the set. Cost: a probe a label; nothing when empty. */
-  covers(view: NameView): boolean {
-    if (this.size === 0) return false;
-    for (let label = 0; label < view.labelCount; label++) {
-      if (this.#holds(view, label)) return true;
-    }
-    return false;
-  }
-
-  /** Whether the name itself is in the set. */
-  has(view: NameView): boolean {
-    return this.size > 0 && view.labelCount > 0 && this.#holds(view, 0);
-  }
-
-  #add(text: string): void {
+  /** @throws AppError CONFIG_INVALID for what is no domain name; the root is none here */
+  constructor(suffixes: readonly string[]) {
     const scratch = new Uint8Array(255);
-    const length = writeName(text, scratch, 0);
-    if (length <= 0) return;
-    const name = scratch.slice(0, length);
-    const hash = hashName(name, 0, length);
-    let slot = hash & this.#mask;
-    while (this.#slots[slot] !== 0) {
-      if (this.#hashes[slot] === hash) return;
-      slot = (slot + 1) & this.#mask;
+    for (const suffix of suffixes) {
+      const length = writeName(suffix, scratch, 0);
+      if (length <= 0) throw new AppError('CONFIG_INVALID', `not a domain name: "${suffix}"`);
+      const hash = hashName(scratch, 0, length);
+      const names = this.#byHash.get(hash) ?? [];
+      names.push(scratch.slice(0, length));
+      this.#byHash.set(hash, names);
     }
-    this.#hashes[slot] = hash;
-    this.#slots[slot] = this.#names.push(name);
   }
 
-  #holds(view: NameView, label: number): boolean {
-    const hash = view.suffixHashes[label] as number;
-    let slot = hash & this.#mask;
-    for (;;) {
-      const index = this.#slots[slot] as number;
-      if (index === 0) return false;
-      if (this.#hashes[slot] === hash)
-        return isNamed(this.#names[index - 1] as Uint8Array, view, label);
-      slot = (slot + 1) & this.#mask;
+  get size(): number {
+    return this.#byHash.size;
+  }
+
+  /** Whether the name, or one above it, is in the set. Cost: a look-up a label; no allocation. */
+  covers(view: NameView): boolean {
+    return this.match(view) > 0;
+  }
+
+  /** Whether the name itself is in the set. No allocation. */
+  has(view: NameView): boolean {
+    return view.labelCount > 0 && this.match(view) === view.labelCount;
+  }
+
+  /** Labels of the longest suffix in the set that the name ends with; 0 for none. No allocation. */
+  match(view: NameView): number {
+    if (this.#byHash.size === 0) return 0;
+    for (let label = 0; label < view.labelCount; label++) {
+      const names = this.#byHash.get(view.suffixHashes[label] as number);
+      if (names === undefined) continue;
+      for (const name of names) if (endsWith(view, label, name)) return view.labelCount - label;
     }
+    return 0;
   }
 }
 
-function isNamed(name: Uint8Array, view: NameView, label: number): boolean {
+function endsWith(view: NameView, label: number, name: Uint8Array): boolean {
   const start = view.labelStarts[label] as number;
   if (view.nameLength - start !== name.length) return false;
   for (let index = 0; index < name.length; index++) {
-    if (name[index] !== view.name[start + index]) return false;
+    if (view.name[start + index] !== name[index]) return false;
   }
   return true;
 }

@@ -61,6 +61,20 @@ export function rulesText({ rules }: MethodOutput<'rules.list'>): string {
   return rules.length === 0 ? 'no rules' : rules.join('\n');
 }
 
+export function upstreamsText({ strategy, upstreams }: MethodOutput<'upstreams.list'>): string {
+  const rows = upstreams.map((one): string[] => [
+    one.upstream,
+    one.protocol,
+    one.state,
+    one.roundTripUs === 0 ? '-' : duration(one.roundTripUs),
+    count(one.answered),
+    count(one.failures),
+    one.trouble,
+  ]);
+  const head = ['upstream', 'protocol', 'state', 'round trip', 'answered', 'failed', ''];
+  return `${table([head, ...rows])}\nstrategy ${strategy}`;
+}
+
 /** Rows of one live update, and how many it leaves out. */
 export function tailText({ rows, rowsLeftOut }: LiveUpdate): string[] {
   const lines = rows.map((row) => rowText(row));

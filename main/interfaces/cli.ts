@@ -16,6 +16,7 @@ import {
   rulesText,
   statusText,
   tailText,
+  upstreamsText,
 } from './cli-text.ts';
 import { defaultDataDirectory } from './data-directory.ts';
 
@@ -134,6 +135,10 @@ class Commands {
       .action((name: string, { type }: { type: string }) =>
         this.#print('check', { name, type }, checkText),
       );
+    this.#program
+      .command('upstreams')
+      .description('who is asked, and how they are doing')
+      .action(() => this.#print('upstreams.list', {}, upstreamsText));
     this.#program
       .command('tail')
       .description('show queries as they are answered')

@@ -9,12 +9,11 @@
  *     GET  /api/openapi.json       this door, described
  *     GET  /…                      the window
  *
- * Runs in the main thread. Who may come in is decided in http-guard.ts before anything else.
+ * Runs in the main thread, loaded by http-door.ts for the first client. Who may come in is decided
+ * in http-guard.ts before anything else.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { toWire } from '../contract/errors.ts';
-import { LIMITS } from '../contract/limits.ts';
 import { METHODS } from '../contract/methods.ts';
 import type { QueueStatus, ServiceClient } from '../contract/methods.ts';
 import type { HealthReport } from '../service/health.ts';
@@ -32,6 +31,7 @@ export interface HttpService extends ServiceClient {
   health(): HealthReport;
   measurements(): Measurements;
   addQueue(read: () => QueueStatus): void;
+  setProblem(name: string, sentence: string | null): void;
 }
 
 export interface HttpDoorOptions {
@@ -45,13 +45,6 @@ export interface HttpDoorOptions {
   readonly pageFolder: string;
 }
 
-export interface HttpDoor {
-  readonly address: string;
-  readonly port: number;
-  /** Ends all connections. Idempotent; resolves when none is open. */
-  close(): Promise<void>;
-}
-
 /** Whoever got past the guard is the owner of this instance. */
 const OWNER: Caller = { permission: 'write' };
 
@@ -59,37 +52,18 @@ const OWNER: Caller = { permission: 'write' };
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** @throws the system's error (EADDRINUSE, EACCES, ...) when the port cannot be bound */
-export async function openHttpDoor(options: HttpDoorOptions): Promise<HttpDoor> {
+/** A server that does not listen itself: http-door.ts hands it its connections. */
+export function createHttpServer(options: HttpDoorOptions): Server {
   const door = new Routes(options);
-  const server = createServer((request, response) => {
+  const times = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS };
+  const server = createServer(times, (request, response) => {
     door.handle(request, response).catch((error: unknown) => {
       sendError(response, toWire(error));
     });
   });
-  server.headersTimeout = HEADERS_TIMEOUT_MS;
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.maxConnections = LIMITS.httpConnectionsMax;
-  let refused = 0;
-  server.on('drop', () => {
-    refused++;
-  });
-  await listen(server, options.address, options.port);
-  const bound = server.address() as AddressInfo;
-  let open = 0;
-  server.on('connection', (socket) => {
-    open++;
-    socket.on('close', () => {
-      open--;
-    });
-  });
-  options.service.addQueue(() => ({
-    name: 'HTTP clients',
-    capacity: LIMITS.httpConnectionsMax,
-    depth: open,
-    dropped: refused,
-  }));
-  return { address: bound.address, port: bound.port, close: () => close(server) };
+  // Without this event node:http would not look for clients that exceed those times.
+  server.emit('listening');
+  return server;
 }
 
 class Routes {
@@ -177,23 +151,4 @@ function refuseVerb(response: ServerResponse, allowed: string): void {
   response.setHeader('allow', allowed);
   const message = `this path takes ${allowed} only`;
   sendError(response, { code: 'ARGUMENT_INVALID', message }, 405);
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port, exclusive: true }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-    server.closeAllConnections();
-  });
 }

@@ -6,6 +6,7 @@
  * file by the same path in sources and in a build. Everything that two entries share goes into
  * dist/main/chunks/. Only native and Electron modules stay outside the bundle.
  */
+import { createHash } from 'node:crypto';
 import { rm, readdir, stat, writeFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -60,14 +61,20 @@ async function buildMain(): Promise<void> {
     ...shared,
     input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(ROOT, 'main', `${entry}.ts`)])),
   });
-  await program.write({
+  const { output } = await program.write({
     dir: join(ROOT, 'dist', 'main'),
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
+    // Node keeps the text of what it runs in memory. Names stay, for the stacks of errors.
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
     sourcemap: true,
   });
   await program.close();
+  // By this the program knows whether what it saved for its next start was saved by itself.
+  const id = createHash('sha256');
+  for (const file of output) if (file.type === 'chunk') id.update(file.code);
+  await writeFile(join(ROOT, 'dist', 'main', 'build-id'), `${id.digest('hex')}\n`);
   const preload = await rolldown({
     ...shared,
     input: join(ROOT, 'main', 'electron', 'preload.cts'),

@@ -2,7 +2,7 @@
  * Fetches one list from wherever its URL points, into the candidate file of the list directory.
  */
 import type { LookupFunction } from 'node:net';
-import { downloadList, type Fetched } from './download.ts';
+import type { Fetched } from './download.ts';
 import { copyLocalList, localPath } from './local-source.ts';
 import type { CopyMeta } from './meta.ts';
 
@@ -38,6 +38,8 @@ export async function fetchList(
   }
   const { etag, lastModified } = known;
   const { lookup, signal, fetchMs } = context;
+  // With node:https, some 7 MiB that an instance with local lists alone does without.
+  const { downloadList } = await import('./download.ts');
   return downloadList({ url, etag, lastModified, target, lookup, signal, timeMs: fetchMs });
 }
 

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "udp-socket.h"
 
 /* Counted up with every change that the TypeScript side must know. */
-enum { INTERFACE_VERSION = 1 };
+enum { INTERFACE_VERSION = 2 };
 
 static const napi_type_tag SOCKET_TAG = {0x5c1ce0d1a95f4e21, 0xb47c6e0f3d2a9186};
 
@@ -231,6 +232,27 @@ static napi_value method_open(napi_env env, napi_callback_info info) {
   return throw_text(env, "ENOMEM", "the socket could not be started");
 }
 
+/* giveBackMemory(): see memory.h. Takes some ten milliseconds. */
+static napi_value method_give_back_memory(napi_env env, napi_callback_info info) {
+  (void)env;
+  (void)info;
+  memory_give_back();
+  return NULL;
+}
+
+/* limitArenas(count): see memory.h. */
+static napi_value method_limit_arenas(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value argument;
+  int32_t count = 0;
+  if (napi_get_cb_info(env, info, &argc, &argument, NULL, NULL) != napi_ok || argc != 1 ||
+      napi_get_value_int32(env, argument, &count) != napi_ok || count < 1) {
+    return throw_text(env, "ERR_INVALID_ARG_VALUE", "limitArenas takes a number from 1");
+  }
+  memory_limit_arenas(count);
+  return NULL;
+}
+
 /* openSockets(): sockets of this environment whose handle is not closed yet. */
 static napi_value method_open_sockets(napi_env env, napi_callback_info info) {
   void *data = NULL;
@@ -251,6 +273,10 @@ NAPI_MODULE_INIT() {
   static const napi_property_descriptor METHODS[] = {
       {.utf8name = "open", .method = method_open, .attributes = napi_enumerable},
       {.utf8name = "openSockets", .method = method_open_sockets, .attributes = napi_enumerable},
+      {.utf8name = "limitArenas", .method = method_limit_arenas, .attributes = napi_enumerable},
+      {.utf8name = "giveBackMemory",
+       .method = method_give_back_memory,
+       .attributes = napi_enumerable},
   };
   struct instance *instance = calloc(1, sizeof *instance);
   if (instance == NULL) return throw_errno(env, ENOMEM);

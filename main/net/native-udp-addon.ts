@@ -71,6 +71,10 @@ export interface UdpAddon {
   ): UdpAddonSocket;
   /** Sockets of this thread that are not closed yet. */
   openSockets(): number;
+  /** Bounds the areas that glibc's malloc spreads over threads; for the whole process. */
+  limitArenas(count: number): void;
+  /** Returns free memory, and pages of program code not in use, to the system. Some 10 ms. */
+  giveBackMemory(): void;
 }
 
 /** The add-on, or why there is none. */
@@ -80,7 +84,7 @@ export interface UdpAddonResult {
   readonly reason: string;
 }
 
-const INTERFACE_VERSION = 1;
+const INTERFACE_VERSION = 2;
 
 /** This thread's add-on once loaded. */
 let loaded: UdpAddon | null = null;

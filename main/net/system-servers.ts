@@ -10,8 +10,10 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { AppError } from '../contract/errors.ts';
-import { formatServer, parseListen, parseServer } from './server-address.ts';
+import { parseListen, parseServer } from './server-address.ts';
 import type { PlainServer } from './server-address.ts';
+import { formatUpstream, isSecure, parseUpstream, upstreamKey } from './upstream-address.ts';
+import type { UpstreamServer } from './upstream-address.ts';
 
 /** Where the servers stand, in the order of trust; the later files know what is behind a stub. */
 const RESOLV_FILES = [
@@ -49,11 +51,22 @@ export function systemServers(
  * @throws AppError CONFIG_INVALID naming the text that is no server, or is one of `own`
  */
 export function expandServers(texts: readonly string[], own: readonly string[]): PlainServer[] {
-  const servers = new Map<string, PlainServer>();
+  return expandUpstreams(texts, own).map((server) => {
+    if (!isSecure(server)) return server;
+    throw new AppError('CONFIG_INVALID', `"${formatUpstream(server)}" is not a plain DNS server`);
+  });
+}
+
+/** As `expandServers`, for servers of every kind. */
+export function expandUpstreams(
+  texts: readonly string[],
+  own: readonly string[],
+): UpstreamServer[] {
+  const servers = new Map<string, UpstreamServer>();
   for (const text of texts) {
     const found = text === 'system' ? systemServers(own) : [notOurselves(text, own)];
     for (const server of found) {
-      const key = formatServer(server);
+      const key = upstreamKey(server);
       if (!servers.has(key)) servers.set(key, server);
     }
   }
@@ -61,8 +74,9 @@ export function expandServers(texts: readonly string[], own: readonly string[]):
 }
 
 /** An upstream that is our own listener would be asked by itself, without end. */
-function notOurselves(text: string, own: readonly string[]): PlainServer {
-  const server = parseServer(text);
+function notOurselves(text: string, own: readonly string[]): UpstreamServer {
+  const server = parseUpstream(text);
+  if (isSecure(server)) return server;
   const isOwn = own
     .map((listen) => parseListen(listen))
     .some(({ address, port }) => address === server.address && port === server.port);

@@ -3,6 +3,7 @@
  */
 import type { ExchangeResult } from '../engine/ports.ts';
 import type { WheelEntry } from './timer-wheel.ts';
+import type { UpstreamGroup } from './upstream-group.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Why an attempt is made the way it is. */
@@ -10,13 +11,29 @@ export type AttemptPurpose =
   | 'ask'
   /** The server refused the form of the question: again without OPT. */
   | 'without-edns'
-  /** The reply came back in the wrong letter case: again over TCP, where nobody can forge. */
-  | 'check-case';
+  /** The server wants its fresh cookie in the question: again with it. RFC 7873 §5.3. */
+  | 'with-cookie'
+  /** The reply lacks what a forger cannot know (case, cookie): again over TCP, where nobody can forge. */
+  | 'check';
 
 /** What carries attempts: a UDP socket or a TCP connection. */
 export interface Carrier {
   /** No longer waits for the attempt. @param timedOut  it got no reply in the time it had */
   forget(attempt: Attempt, timedOut: boolean): void;
+  /** The attempt was silent for longer than expected; the next one had better go another way. */
+  doubt(attempt: Attempt): void;
+}
+
+/** One way to a server: its UDP sockets, its TCP or TLS connections, or its HTTP/2 sessions. */
+export interface Way {
+  /** Sends the attempt, perhaps after connecting. False when it cannot take it. */
+  send(attempt: Attempt, nowUs: number): boolean;
+  /** Closes what is too old. */
+  sweep(nowUs: number): void;
+  /** Nothing is in flight for a while: closes what costs more to keep than to open again. */
+  rest(): void;
+  /** Closes everything; what was in flight fails. */
+  close(): void;
 }
 
 /** What carriers report to. Never called before `send` has returned. */
@@ -36,6 +53,10 @@ export class PendingExchange implements WheelEntry {
   readonly questionEnd: number;
   readonly done: (result: ExchangeResult) => void;
   readonly deadlineUs: number;
+  /** When the asker is told that nobody answers, while attempts go on; as deadlineUs but offline. */
+  answerByUs: number;
+  /** The servers it may be asked at; another group when the settings change meanwhile. */
+  group: UpstreamGroup;
   /** Servers in the order to ask, as it was when the question came or its last round began. */
   order: readonly Upstream[];
   /** How often `order` was stepped through, over all rounds. */
@@ -49,9 +70,13 @@ export class PendingExchange implements WheelEntry {
   /** A SERVFAIL or the like that is given when nobody knows better. */
   fallback: Buffer | null = null;
   fallbackIndex = -1;
+  /** Servers that answered SERVFAIL or the like; they are to blame when another knows better. */
+  readonly refusers: Upstream[] = [];
   /** Set after every server has refused at once; then they are tried once more. */
   isLastRound = false;
   isFinished = false;
+  /** A server has really answered, not only refused. */
+  isAnswered = false;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
   wheelTick = -1;
@@ -61,12 +86,15 @@ export class PendingExchange implements WheelEntry {
     questionEnd: number,
     done: (result: ExchangeResult) => void,
     deadlineUs: number,
+    group: UpstreamGroup,
     order: readonly Upstream[],
   ) {
     this.query = query;
     this.questionEnd = questionEnd;
     this.done = done;
     this.deadlineUs = deadlineUs;
+    this.answerByUs = deadlineUs;
+    this.group = group;
     this.order = order;
   }
 }
@@ -80,8 +108,14 @@ export class Attempt {
   readonly query: Buffer;
   readonly hasOpt: boolean;
   readonly hasRandomCase: boolean;
-  readonly sentUs: number;
+  /** When it left; moved forward while a connection is being made. */
+  sentUs: number;
+  /** By TCP or on top of it, where replies cannot be forged from off the path. */
   overTcp = false;
+  /** The client cookie it carries; null for none. RFC 7873 §4. */
+  cookie: Buffer | null = null;
+  /** Seconds that the reply spent in an HTTP cache. RFC 8484 §5.1. */
+  ageSeconds = 0;
   /** Times it was moved to a fresh TCP connection because the old one closed. */
   moves = 0;
   id = -1;

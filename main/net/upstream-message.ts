@@ -1,6 +1,6 @@
 /**
  * The bytes of a question on its way upstream: fresh ID, random letter case ("0x20"), with or
- * without OPT; and what is left of it in a reply. Used by the upstream pool.
+ * without OPT and its options; and what is left of it in a reply. Used by the upstream pool.
  *
  * Random case adds about a bit a letter to the 16 of the ID and those of the port that a forger has
  * to guess; honest servers copy the question as it was (draft-vixie-dnsext-dns0x20).
@@ -10,16 +10,30 @@ import {
   copyBytes,
   FLAG,
   HEADER_BYTES,
+  OPT_BYTES,
   RCODE,
   readUint16,
+  readUint32,
+  RECORD_FIXED_BYTES,
+  recordEnd,
   skipName,
+  TYPE,
   writeUint16,
+  writeUint32,
 } from '../engine/wire.ts';
 
 /** Where ARCOUNT stands. RFC 1035 §4.1.1. */
 const ARCOUNT_AT = 10;
 const QDCOUNT_AT = 4;
 const CASE_BIT = 0x20;
+const NO_OPTIONS = new Uint8Array(0);
+/** RFC 7830 §3; the block is RFC 8467 §4.1's for queries. */
+const OPTION_PADDING = 12;
+const PADDING_BLOCK_BYTES = 128;
+const OPTION_FIXED_BYTES = 4;
+const OPTION_COOKIE = 10;
+const COOKIE_BYTES_MAX = 40;
+const RCODE_BAD_COOKIE = 23;
 
 /** Offset behind the question of a query made by the engine or by bootstrap.ts. */
 export function questionEnd(query: Uint8Array, length: number): number {
@@ -31,19 +45,97 @@ export function questionEnd(query: Uint8Array, length: number): number {
  *
  * @param random   source of the letter case; null keeps the case
  * @param keepOpt  false cuts off what follows the question, which is the OPT record
+ * @param options  for the OPT record, when it is kept and has none
  */
 export function copyQuery(
   query: Uint8Array,
   end: number,
   random: Random | null,
   keepOpt: boolean,
+  options: Uint8Array = NO_OPTIONS,
 ): Buffer {
   const length = keepOpt ? query.length : end;
-  const copy = Buffer.allocUnsafe(length);
+  const takesOptions = length === end + OPT_BYTES && options.length > 0;
+  const copy = Buffer.allocUnsafe(length + (takesOptions ? options.length : 0));
   copyBytes(query, 0, copy, 0, length);
+  if (takesOptions) {
+    writeUint16(copy, length - 2, options.length);
+    copyBytes(options, 0, copy, length, options.length);
+  }
   if (!keepOpt) writeUint16(copy, ARCOUNT_AT, 0);
   if (random !== null) mixCase(copy, end - 4, random);
   return copy;
+}
+
+/** The padding option that makes an encrypted query of this length a multiple of 128 bytes. */
+export function paddingFor(queryBytes: number): Buffer {
+  const bare = queryBytes + OPTION_FIXED_BYTES;
+  const padding = Math.ceil(bare / PADDING_BLOCK_BYTES) * PADDING_BLOCK_BYTES - bare;
+  const option = Buffer.alloc(OPTION_FIXED_BYTES + padding);
+  option.writeUInt16BE(OPTION_PADDING, 0);
+  option.writeUInt16BE(padding, 2);
+  return option;
+}
+
+/** The cookie option: our part and, once it is known, the server's. RFC 7873 §4. */
+export function cookieOption(client: Uint8Array, server: Uint8Array): Buffer {
+  const head = Buffer.alloc(OPTION_FIXED_BYTES);
+  head.writeUInt16BE(OPTION_COOKIE, 0);
+  head.writeUInt16BE(client.length + server.length, 2);
+  return Buffer.concat([head, client, server]);
+}
+
+/** The OPT record of a verified reply: offset of its fixed part; -1 without one. */
+function findOpt(reply: Uint8Array, end: number): number {
+  let at = end;
+  const count = readUint16(reply, 6) + readUint16(reply, 8) + readUint16(reply, ARCOUNT_AT);
+  for (let left = count; left > 0; left--) {
+    const fixed = skipName(reply, at, reply.length);
+    const next = recordEnd(reply, fixed, reply.length);
+    if (next < 0) return -1;
+    if (readUint16(reply, fixed) === TYPE.opt) return fixed;
+    at = next;
+  }
+  return -1;
+}
+
+/** The whole cookie of a verified reply; null without one. */
+export function readCookie(reply: Buffer, end: number): Buffer | null {
+  const fixed = findOpt(reply, end);
+  if (fixed < 0) return null;
+  const dataEnd = recordEnd(reply, fixed, reply.length);
+  let at = fixed + RECORD_FIXED_BYTES;
+  while (at + OPTION_FIXED_BYTES <= dataEnd) {
+    const size = readUint16(reply, at + 2);
+    const data = at + OPTION_FIXED_BYTES;
+    if (readUint16(reply, at) === OPTION_COOKIE && size <= COOKIE_BYTES_MAX) {
+      return reply.subarray(data, Math.min(data + size, dataEnd));
+    }
+    at = data + size;
+  }
+  return null;
+}
+
+/** Response code 23, of which the upper eight bits stand in OPT. RFC 7873 §8, RFC 6891 §6.1.3. */
+export function isBadCookie(reply: Uint8Array, end: number): boolean {
+  if (rcodeOf(reply) !== (RCODE_BAD_COOKIE & 0x0f)) return false;
+  const fixed = findOpt(reply, end);
+  return fixed >= 0 && reply[fixed + 4] === RCODE_BAD_COOKIE >> 4;
+}
+
+/** Takes the time in an HTTP cache off every TTL of a verified reply. RFC 8484 §5.1. */
+export function ageReply(reply: Uint8Array, end: number, ageSeconds: number): void {
+  let at = end;
+  const count = readUint16(reply, 6) + readUint16(reply, 8) + readUint16(reply, ARCOUNT_AT);
+  for (let left = count; left > 0; left--) {
+    const fixed = skipName(reply, at, reply.length);
+    const next = recordEnd(reply, fixed, reply.length);
+    if (next < 0) return;
+    if (readUint16(reply, fixed) !== TYPE.opt) {
+      writeUint32(reply, fixed + 4, Math.max(readUint32(reply, fixed + 4) - ageSeconds, 0));
+    }
+    at = next;
+  }
 }
 
 /** Length bytes are at most 63 and so never taken for letters. */

@@ -1,12 +1,14 @@
 /**
- * Asks the upstreams: the engine's Exchange port over plain UDP and TCP. One a data-plane thread.
+ * Asks the upstreams: the engine's Exchange port over UDP, TCP, TLS and HTTPS. One a data-plane
+ * thread.
  *
- * The life of a question:
+ * The life of a question, in the group of servers that its name belongs to (upstream-group.ts):
  *
  *     exchange ─▶ first healthy server ─ reply ───────────────────────────▶ done(reply)
  *                   │ silent for its hedge delay        │ TC ─▶ same server over TCP
  *                   ▼                                   │ FORMERR to OPT ─▶ same server without OPT
  *                 next server as well, and so on        │ wrong letter case ─▶ same server over TCP
+ *                   │                                   │ no cookie, as before ─▶ over TCP
  *                   │                                   │ SERVFAIL, REFUSED ─▶ next server
  *                   ▼ 2 s after the start               ▼
  *                 done(null)                          … when all say so: done(that reply)
@@ -14,19 +16,23 @@
  * A server that was silent is down at once: the next question goes first to one that is not, and the
  * silent one is asked in parallel now and then until it answers (upstream-health.ts). So a dead
  * first server costs one hedge delay once. Whatever does not verify is counted and waited past.
+ * While nobody answers, one question in a while is sent, and nobody waits for long (upstream-asking.ts).
  */
 import { COUNTER } from '../contract/counters.ts';
 import type { CounterName } from '../contract/counters.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { Clock, Counters, Exchange, ExchangeResult, Random } from '../engine/ports.ts';
 import { copyBytes, FLAG } from '../engine/wire.ts';
-import type { PlainServer } from './server-address.ts';
 import { TICK_US, TimerWheel } from './timer-wheel.ts';
 import type { WheelOwner } from './timer-wheel.ts';
-import { Attempt, PendingExchange } from './upstream-attempt.ts';
-import type { AttemptPurpose, CarrierOwner } from './upstream-attempt.ts';
+import { PendingExchange } from './upstream-attempt.ts';
+import type { Attempt, CarrierOwner } from './upstream-attempt.ts';
+import { Asking } from './upstream-asking.ts';
+import type { AskingOwner } from './upstream-asking.ts';
+import type { UpstreamServer } from './upstream-address.ts';
 import {
-  copyQuery,
+  ageReply,
+  isBadCookie,
   isBareRefusal,
   isFormRefusal,
   isServerFailure,
@@ -34,34 +40,43 @@ import {
   rcodeOf,
   restoreQuestion,
 } from './upstream-message.ts';
-import { REPLY_IS_OURS, REPLY_HAS_WRONG_CASE, verifyReply } from './upstream-verify.ts';
+import { planOf } from './upstream-plan.ts';
+import type { UpstreamPlan } from './upstream-plan.ts';
+import {
+  REPLY_HAS_WRONG_CASE,
+  REPLY_IS_OURS,
+  REPLY_LACKS_COOKIE,
+  verifyReply,
+} from './upstream-verify.ts';
+import type { Verdict } from './upstream-verify.ts';
 import { UpstreamSet } from './upstream-set.ts';
-import type { Upstream } from './upstream.ts';
+import type { Upstream, UpstreamPorts, UpstreamState } from './upstream.ts';
 
 /** The wheel calls up to a tick late, so the deadline is set a tick early. */
 const BUDGET_US = LIMITS.upstreamBudgetMs * 1000 - TICK_US;
-/** A server that is just being restarted is back in a moment: wait before the second round. */
-const REFUSED_RETRY_US = 100_000;
-/** Connecting and asking take two round trips. */
-const TCP_HEDGE_FACTOR = 2;
+
 /** What a pool is made of. */
-export interface UpstreamPoolOptions {
-  readonly servers: readonly PlainServer[];
-  readonly clock: Clock;
-  readonly random: Random;
+export interface UpstreamPoolOptions extends Omit<UpstreamPorts, 'owner'> {
+  /** Servers in order, or a whole plan. */
+  readonly servers: readonly UpstreamServer[] | UpstreamPlan;
   readonly counters: Counters;
 }
 
 /** The upstreams of one thread. */
-export class UpstreamPool implements Exchange, WheelOwner<PendingExchange>, CarrierOwner {
+export class UpstreamPool
+  implements Exchange, WheelOwner<PendingExchange>, CarrierOwner, AskingOwner
+{
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #slots: Float64Array;
   readonly #wheel: TimerWheel<PendingExchange>;
   readonly #set: UpstreamSet;
+  readonly #asking: Asking;
   /** Questions that nobody has answered yet. */
   #unfinished = 0;
   #isClosed = false;
+  /** While `reset` closes sockets: what was on them, to be sent again. */
+  #displaced: Set<PendingExchange> | null = null;
   readonly #result = {
     reply: null as Uint8Array | null,
     failure: null as ExchangeResult['failure'],
@@ -73,8 +88,12 @@ export class UpstreamPool implements Exchange, WheelOwner<PendingExchange>, Carr
     this.#random = options.random;
     this.#slots = options.counters.slots;
     this.#wheel = new TimerWheel(options.clock, this);
-    this.#set = new UpstreamSet(this, options.random);
-    this.#set.configure(options.servers);
+    this.#asking = new Asking(this, this.#wheel, options.random);
+    const { clock, random, authorities, onTrouble, onUnreachable } = options;
+    this.#set = new UpstreamSet({
+      ...{ owner: this, clock, random, authorities, onTrouble, onUnreachable },
+    });
+    this.setServers(options.servers);
   }
 
   /** Questions in flight. */
@@ -82,32 +101,60 @@ export class UpstreamPool implements Exchange, WheelOwner<PendingExchange>, Carr
     return this.#unfinished;
   }
 
+  /** How every configured server is doing. */
+  get states(): UpstreamState[] {
+    return this.#set.states();
+  }
+
   exchange(query: Uint8Array, length: number, done: (result: ExchangeResult) => void): void {
     const end = questionEnd(query, length);
     const isFull = this.#unfinished >= LIMITS.pendingQuestionsMax;
-    if (isFull || this.#isClosed || this.#set.order.length === 0 || end > length) {
-      setImmediate(done, { reply: null, failure: isFull ? 'full' : 'refused', upstream: -1 });
+    if (isFull || this.#isClosed || end > length) {
+      refuse(done, isFull ? 'full' : 'refused', -1);
       return;
     }
     const nowUs = this.#clock.nowUs();
+    const group = this.#set.groupFor(query, end);
+    const order = group.orderFor(nowUs, this.#random);
+    const isOffline = group.isOffline(nowUs);
+    if (order.length === 0 || (isOffline && !group.takesRecoveryProbe(nowUs))) {
+      refuse(done, isOffline ? 'offline' : 'refused', -1);
+      return;
+    }
     const copy = new Uint8Array(length);
     copyBytes(query, 0, copy, 0, length);
-    const exchange = new PendingExchange(copy, end, done, nowUs + BUDGET_US, this.#set.order);
+    const exchange = new PendingExchange(copy, end, done, nowUs + BUDGET_US, group, order);
     this.#unfinished++;
     this.#set.sweep(nowUs);
-    this.#askNext(exchange, nowUs);
-    this.#probe(exchange, nowUs);
+    if (isOffline) this.#asking.askAll(exchange, nowUs);
+    else this.#asking.begin(exchange, nowUs);
   }
 
   /** Replaces the servers; those that stay keep their sockets and what is known of them. */
-  setServers(servers: readonly PlainServer[]): void {
-    this.#set.configure(servers);
+  setServers(servers: readonly UpstreamServer[] | UpstreamPlan): void {
+    this.#set.configure('servers' in servers ? servers : planOf(servers));
+  }
+
+  /** Takes the addresses of encrypted servers' host names. */
+  setAddresses(addresses: Readonly<Record<string, readonly string[]>>): void {
+    this.#set.setAddresses(addresses);
   }
 
   /** For another network: drops every socket and what was learned; what is in flight is resent. */
   reset(): void {
+    const displaced = new Set<PendingExchange>();
+    this.#displaced = displaced;
     this.#set.close();
+    this.#displaced = null;
     this.#set.forget();
+    const nowUs = this.#clock.nowUs();
+    for (const exchange of displaced) {
+      exchange.order = this.regroup(exchange, nowUs);
+      exchange.cursor = 0;
+      exchange.sent = 0;
+      exchange.answerByUs = exchange.deadlineUs;
+      this.#asking.askNext(exchange, nowUs);
+    }
   }
 
   /** Closes everything; what is in flight ends without a reply. Idempotent. */
@@ -115,7 +162,7 @@ export class UpstreamPool implements Exchange, WheelOwner<PendingExchange>, Carr
     this.#isClosed = true;
     for (const exchange of this.#wheel.close()) {
       for (const attempt of [...exchange.attempts]) this.#drop(attempt, false);
-      if (!exchange.isFinished) this.#finish(exchange, null, 'refused', exchange.asked);
+      if (!exchange.isFinished) this.finish(exchange, null, 'refused', exchange.asked);
     }
     this.#set.close();
   }
@@ -128,7 +175,8 @@ export class UpstreamPool implements Exchange, WheelOwner<PendingExchange>, Carr
       return;
     }
     for (const attempt of exchange.attempts) this.#noteSilence(attempt, nowUs);
-    this.#askNext(exchange, nowUs);
+    if (nowUs >= exchange.answerByUs) this.finish(exchange, null, 'offline', exchange.asked);
+    else this.#asking.askNext(exchange, nowUs);
   }
 
   rested(): void {
@@ -138,46 +186,53 @@ export class UpstreamPool implements Exchange, WheelOwner<PendingExchange>, Carr
   // -- called by sockets and connections -------------------------------------------------------
 
   replied(attempt: Attempt, bytes: Buffer): void {
-    const { upstream, exchange } = attempt;
+    const { exchange } = attempt;
     const nowUs = this.#clock.nowUs();
     if (isBareRefusal(bytes, attempt.query) && attempt.hasOpt && !exchange.isFinished) {
       this.#count('upstreamMismatched');
       this.#drop(attempt, false);
-      this.#askAgain(attempt, 'without-edns', attempt.overTcp, nowUs);
+      this.#asking.askAgain(attempt, 'without-edns', attempt.overTcp, nowUs);
       return;
     }
     const verdict = verifyReply(attempt, bytes);
-    if (verdict === REPLY_IS_OURS) {
-      this.#set.answered(attempt, nowUs);
-      this.#count('upstreamAnswered');
-      this.#drop(attempt, false);
-      if (exchange.isFinished) this.#release(exchange);
-      else this.#judge(attempt, bytes, nowUs);
-      return;
-    }
     this.#count(verdict.counter);
-    if (verdict === REPLY_HAS_WRONG_CASE && !exchange.isFinished) {
-      this.#drop(attempt, false);
-      const isGivenUp = upstream.strikeCase();
-      this.#askAgain(attempt, isGivenUp ? 'ask' : 'check-case', !isGivenUp, nowUs);
-    }
+    if (verdict === REPLY_IS_OURS) this.#accept(attempt, bytes, nowUs);
+    else if (!exchange.isFinished) this.#doubt(attempt, verdict, nowUs);
   }
 
   failed(attempt: Attempt): void {
     const { exchange, upstream } = attempt;
     const nowUs = this.#clock.nowUs();
     this.#remove(attempt);
+    if (this.#displaced !== null) {
+      if (exchange.isFinished) this.#release(exchange);
+      else this.#displaced.add(exchange);
+      return;
+    }
     // TCP that is closed says nothing about a server that is asked over UDP.
-    if (attempt.overTcp === upstream.isTcpOnly) this.#set.missed(attempt, nowUs);
+    if (attempt.overTcp === upstream.isStream) this.#set.missed(attempt, nowUs);
     if (exchange.isFinished) {
       this.#release(exchange);
-    } else if (attempt.purpose === 'check-case' && attempt.overTcp) {
+    } else if (attempt.purpose === 'check' && attempt.overTcp) {
       // Without TCP the reply cannot be told from a forgery by its case; the ID and port remain.
       upstream.changesCase = true;
-      this.#askAgain(attempt, 'ask', false, nowUs);
+      upstream.cookies.forget();
+      this.#asking.askAgain(attempt, 'ask', false, nowUs);
     } else {
-      this.#goOn(exchange, nowUs);
+      this.#asking.goOn(exchange, nowUs);
     }
+  }
+
+  // -- called by Asking ------------------------------------------------------------------------
+
+  launched(overTcp: boolean): void {
+    this.#count('upstreamSent');
+    if (overTcp) this.#count('upstreamTcp');
+  }
+
+  regroup(exchange: PendingExchange, nowUs: number): readonly Upstream[] {
+    exchange.group = this.#set.groupFor(exchange.query, exchange.questionEnd);
+    return exchange.group.orderFor(nowUs, this.#random);
   }
 
   strayed(): void {
@@ -186,136 +241,61 @@ export class UpstreamPool implements Exchange, WheelOwner<PendingExchange>, Carr
 
   // -- the course of a question ----------------------------------------------------------------
 
-  /** Asks the next server in order, round after round, and plans what happens if it is silent. */
-  #askNext(exchange: PendingExchange, nowUs: number): void {
-    const count = exchange.order.length;
-    for (let tries = 0; tries < count; tries++) {
-      const round = Math.floor(exchange.cursor / count);
-      const upstream = exchange.order[exchange.cursor++ % count] as Upstream;
-      if (this.#launch(exchange, upstream, 'ask', upstream.isTcpOnly, nowUs)) {
-        this.#plan(exchange, upstream, upstream.isTcpOnly, round, nowUs);
-        return;
-      }
-    }
-    const isSpent = exchange.sent >= LIMITS.upstreamAttemptsMax;
-    if (isSpent || exchange.attempts.length > 0) {
-      this.#wheel.schedule(exchange, exchange.deadlineUs);
-    } else {
-      this.#tryOnceMore(exchange, nowUs);
+  /** Takes a verified reply, perhaps a late one. */
+  #accept(attempt: Attempt, bytes: Buffer, nowUs: number): void {
+    const { upstream, exchange } = attempt;
+    this.#set.answered(attempt, nowUs);
+    this.#drop(attempt, false);
+    if (attempt.ageSeconds > 0) ageReply(bytes, exchange.questionEnd, attempt.ageSeconds);
+    if (exchange.isFinished) {
+      this.#set.late(upstream, isServerFailure(rcodeOf(bytes)), exchange.isAnswered, nowUs);
+      this.#release(exchange);
+    } else if (!this.#asksOtherwise(attempt, bytes, nowUs)) {
+      this.#judge(attempt, bytes, nowUs);
     }
   }
 
-  /** Asks the same server another way; the next one when that cannot be sent. */
-  #askAgain(attempt: Attempt, purpose: AttemptPurpose, overTcp: boolean, nowUs: number): void {
-    const { exchange, upstream } = attempt;
-    if (this.#launch(exchange, upstream, purpose, overTcp, nowUs)) {
-      this.#plan(exchange, upstream, overTcp, 0, nowUs);
-    } else {
-      this.#goOn(exchange, nowUs);
+  /** A reply that lacks what a forger cannot know: TCP tells, or the server never had it. */
+  #doubt(attempt: Attempt, verdict: Verdict, nowUs: number): void {
+    if (verdict !== REPLY_HAS_WRONG_CASE && verdict !== REPLY_LACKS_COOKIE) return;
+    this.#drop(attempt, false);
+    const isGivenUp = verdict === REPLY_HAS_WRONG_CASE && attempt.upstream.strikeCase();
+    this.#asking.askAgain(attempt, isGivenUp ? 'ask' : 'check', !isGivenUp, nowUs);
+  }
+
+  /** Follows the wish of a reply to be asked another way; false when it has none. */
+  #asksOtherwise(attempt: Attempt, bytes: Buffer, nowUs: number): boolean {
+    const { exchange, overTcp, purpose } = attempt;
+    if (((bytes[2] as number) & FLAG.truncated) !== 0) {
+      if (overTcp) this.#asking.goOn(exchange, nowUs);
+      else this.#asking.askAgain(attempt, 'ask', true, nowUs);
+      return true;
     }
-  }
-
-  #plan(
-    exchange: PendingExchange,
-    upstream: Upstream,
-    overTcp: boolean,
-    round: number,
-    nowUs: number,
-  ): void {
-    const patienceUs = upstream.health.hedgeUs * 2 ** round * (overTcp ? TCP_HEDGE_FACTOR : 1);
-    this.#wheel.schedule(exchange, Math.min(nowUs + patienceUs, exchange.deadlineUs));
-  }
-
-  #launch(
-    exchange: PendingExchange,
-    upstream: Upstream,
-    purpose: AttemptPurpose,
-    overTcp: boolean,
-    nowUs: number,
-  ): boolean {
-    if (exchange.sent >= LIMITS.upstreamAttemptsMax) return false;
-    const hasOpt = purpose !== 'without-edns' && !upstream.refusesEdns;
-    const hasRandomCase = !upstream.changesCase;
-    const random = hasRandomCase ? this.#random : null;
-    const query = copyQuery(exchange.query, exchange.questionEnd, random, hasOpt);
-    const attempt = new Attempt(
-      exchange,
-      upstream,
-      purpose,
-      query,
-      hasOpt && query.length > exchange.questionEnd,
-      hasRandomCase,
-      nowUs,
-    );
-    attempt.overTcp = overTcp;
-    const way = overTcp ? upstream.tcp : upstream.udp;
-    if (!way.send(attempt, nowUs)) return false;
-    exchange.attempts.push(attempt);
-    exchange.sent++;
-    exchange.asked = upstream.index;
-    this.#count('upstreamSent');
-    if (overTcp) this.#count('upstreamTcp');
+    if (isBadCookie(bytes, exchange.questionEnd) && attempt.cookie !== null) {
+      // The reply brought the cookie that the server wants; if that does not help, TCP will.
+      this.#asking.askAgain(attempt, 'with-cookie', purpose === 'with-cookie', nowUs);
+      return true;
+    }
+    if (!isFormRefusal(rcodeOf(bytes)) || !attempt.hasOpt) return false;
+    this.#asking.askAgain(attempt, 'without-edns', overTcp, nowUs);
     return true;
   }
 
-  /** Asks servers that are down in parallel, when it is time to see whether they are back. */
-  #probe(exchange: PendingExchange, nowUs: number): void {
-    const order = exchange.order;
-    for (let index = order.length - 1; index > 0; index--) {
-      const upstream = order[index] as Upstream;
-      if (!upstream.health.isDown) return;
-      if (!upstream.health.takesProbe(nowUs)) continue;
-      this.#launch(exchange, upstream, 'ask', upstream.isTcpOnly, nowUs);
-    }
-  }
-
-  /** Looks at a verified reply: an answer, a failure, or a wish to be asked another way. */
-  #judge(attempt: Attempt, bytes: Buffer, nowUs: number): void {
-    const { exchange, upstream } = attempt;
+  /** Looks at a reply: an answer, or a failure that another server may not have. */
+  #judge({ exchange, upstream, purpose }: Attempt, bytes: Buffer, nowUs: number): void {
     const rcode = rcodeOf(bytes);
-    if (((bytes[2] as number) & FLAG.truncated) !== 0) {
-      if (attempt.overTcp) this.#goOn(exchange, nowUs);
-      else this.#askAgain(attempt, 'ask', true, nowUs);
-      return;
-    }
-    if (isFormRefusal(rcode) && attempt.hasOpt) {
-      this.#askAgain(attempt, 'without-edns', attempt.overTcp, nowUs);
-      return;
-    }
-    if (attempt.purpose === 'without-edns' && !isFormRefusal(rcode)) upstream.refusesEdns = true;
+    if (purpose === 'without-edns' && !isFormRefusal(rcode)) upstream.refusesEdns = true;
     restoreQuestion(bytes, exchange.query, exchange.questionEnd);
     if (!isServerFailure(rcode)) {
-      this.#finish(exchange, bytes, null, upstream.index);
+      exchange.isAnswered = true;
+      this.#set.helped(upstream, exchange.refusers, nowUs);
+      this.finish(exchange, bytes, null, upstream.index);
       return;
     }
+    exchange.refusers.push(upstream);
     exchange.fallback ??= Buffer.from(bytes);
     if (exchange.fallbackIndex < 0) exchange.fallbackIndex = upstream.index;
-    this.#goOn(exchange, nowUs);
-  }
-
-  /** An attempt ended without an answer: the next server now, or wait, or give what there is. */
-  #goOn(exchange: PendingExchange, nowUs: number): void {
-    const untried = exchange.order[exchange.cursor];
-    const hasFallback = exchange.fallback !== null;
-    if (untried !== undefined && !(hasFallback && untried.health.isDown)) {
-      this.#askNext(exchange, nowUs);
-      return;
-    }
-    if (exchange.attempts.some(({ upstream }) => !hasFallback || !upstream.health.isDown)) return;
-    if (hasFallback) this.#finish(exchange, exchange.fallback, null, exchange.fallbackIndex);
-    else this.#tryOnceMore(exchange, nowUs);
-  }
-
-  /** Every server refused at once, or no socket opens: one more round, then the end. */
-  #tryOnceMore(exchange: PendingExchange, nowUs: number): void {
-    if (exchange.isLastRound || this.#set.order.length === 0) {
-      this.#finish(exchange, null, 'refused', exchange.asked);
-      return;
-    }
-    exchange.isLastRound = true;
-    exchange.order = this.#set.order;
-    exchange.cursor = 0;
-    this.#wheel.schedule(exchange, Math.min(nowUs + REFUSED_RETRY_US, exchange.deadlineUs));
+    this.#asking.goOn(exchange, nowUs);
   }
 
   /** The budget is spent. */
@@ -326,12 +306,13 @@ export class UpstreamPool implements Exchange, WheelOwner<PendingExchange>, Carr
       this.#drop(attempt, true);
     }
     if (exchange.isFinished) return;
+    exchange.group.timedOut();
     const { fallback, fallbackIndex, asked } = exchange;
-    if (fallback !== null) this.#finish(exchange, fallback, null, fallbackIndex);
-    else this.#finish(exchange, null, 'timeout', asked);
+    if (fallback !== null) this.finish(exchange, fallback, null, fallbackIndex);
+    else this.finish(exchange, null, 'timeout', asked);
   }
 
-  #finish(
+  finish(
     exchange: PendingExchange,
     reply: Uint8Array | null,
     failure: ExchangeResult['failure'],
@@ -355,7 +336,9 @@ export class UpstreamPool implements Exchange, WheelOwner<PendingExchange>, Carr
   // -- bookkeeping -----------------------------------------------------------------------------
 
   #noteSilence(attempt: Attempt, nowUs: number): void {
-    if (nowUs - attempt.sentUs >= attempt.upstream.health.hedgeUs) this.#set.missed(attempt, nowUs);
+    if (nowUs - attempt.sentUs < attempt.upstream.health.hedgeUs) return;
+    this.#set.missed(attempt, nowUs);
+    attempt.carrier?.doubt(attempt);
   }
 
   #drop(attempt: Attempt, timedOut: boolean): void {
@@ -372,4 +355,13 @@ export class UpstreamPool implements Exchange, WheelOwner<PendingExchange>, Carr
     const slot = COUNTER[name];
     this.#slots[slot] = (this.#slots[slot] as number) + 1;
   }
+}
+
+/** Ends a question before it began; not before `exchange` has returned. */
+function refuse(
+  done: (result: ExchangeResult) => void,
+  failure: ExchangeResult['failure'],
+  upstream: number,
+): void {
+  setImmediate(done, { reply: null, failure, upstream });
 }

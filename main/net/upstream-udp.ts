@@ -16,7 +16,7 @@ import type { Socket } from 'node:dgram';
 import type { Random } from '../engine/ports.ts';
 import type { PlainServer } from './server-address.ts';
 import { literalLookup } from './udp-listener.ts';
-import type { Attempt, Carrier, CarrierOwner } from './upstream-attempt.ts';
+import type { Attempt, Carrier, CarrierOwner, Way } from './upstream-attempt.ts';
 
 /** Questions sent through one socket. */
 const USES_MAX = 128;
@@ -24,7 +24,7 @@ const USES_MAX = 128;
 const AGE_MAX_US = 10_000_000;
 
 /** The sockets of one server. */
-export class UpstreamUdp {
+export class UpstreamUdp implements Way {
   readonly #server: PlainServer;
   readonly #owner: CarrierOwner;
   readonly #random: Random;
@@ -58,6 +58,10 @@ export class UpstreamUdp {
     for (const socket of [...this.#active]) {
       if (nowUs - socket.openedUs > AGE_MAX_US) this.#retire(socket);
     }
+  }
+
+  rest(): void {
+    this.retireAll();
   }
 
   /** No further question goes through a present socket; those in flight may be answered. */
@@ -175,6 +179,10 @@ class UpstreamSocket implements Carrier {
   forget(attempt: Attempt): void {
     this.#waiting.delete(attempt.id);
     if (this.#waiting.size === 0) this.#home.emptied(this);
+  }
+
+  doubt(): void {
+    // Each question has a socket of its own as far as possible; there is nothing to leave.
   }
 
   /** Closes; everything that waits fails. */

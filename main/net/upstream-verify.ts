@@ -4,8 +4,9 @@
  */
 import type { CounterName } from '../contract/counters.ts';
 import { checkReply, REPLY_MALFORMED, REPLY_OK } from '../engine/reply-check.ts';
+import { FLAG } from '../engine/wire.ts';
 import type { Attempt } from './upstream-attempt.ts';
-import { matchesButCase, restoreQuestion } from './upstream-message.ts';
+import { matchesButCase, readCookie, restoreQuestion } from './upstream-message.ts';
 
 /** A verdict and the counter that it adds to. */
 export interface Verdict {
@@ -18,6 +19,8 @@ export const REPLY_IS_OURS: Verdict = { counter: 'upstreamAnswered' };
 export const REPLY_IS_FOREIGN: Verdict = { counter: 'upstreamMismatched' };
 /** Over UDP, right but for the letter case: a forgery, or a server that changes the case. */
 export const REPLY_HAS_WRONG_CASE: Verdict = { counter: 'upstreamMismatched' };
+/** Over UDP, without the cookie that the server always sends: a forgery, or another server. */
+export const REPLY_LACKS_COOKIE: Verdict = { counter: 'upstreamMismatched' };
 /** Does not parse to its end: wait on. */
 export const REPLY_IS_BROKEN: Verdict = { counter: 'upstreamMalformed' };
 
@@ -32,7 +35,7 @@ export function verifyReply(attempt: Attempt, bytes: Buffer): Verdict {
   const code = checkReply(bytes, bytes.length, query, query.length);
   if (code === REPLY_OK) {
     if (!attempt.overTcp) upstream.keptCase();
-    return REPLY_IS_OURS;
+    return checkCookie(attempt, bytes);
   }
   if (code === REPLY_MALFORMED) return REPLY_IS_BROKEN;
   if (!matchesButCase(bytes, query, end)) return REPLY_IS_FOREIGN;
@@ -40,5 +43,21 @@ export function verifyReply(attempt: Attempt, bytes: Buffer): Verdict {
   restoreQuestion(bytes, query, end);
   if (checkReply(bytes, bytes.length, query, query.length) !== REPLY_OK) return REPLY_IS_BROKEN;
   if (attempt.hasRandomCase) upstream.changesCase = true;
-  return REPLY_IS_OURS;
+  return checkCookie(attempt, bytes);
+}
+
+/** A truncated reply may have lost its cookie, and leads to TCP anyway. */
+function checkCookie(attempt: Attempt, bytes: Buffer): Verdict {
+  const { cookie, upstream, overTcp } = attempt;
+  const isTruncated = ((bytes[2] as number) & FLAG.truncated) !== 0;
+  if (cookie === null || isTruncated) return REPLY_IS_OURS;
+  const received = readCookie(bytes, attempt.exchange.questionEnd);
+  switch (upstream.cookies.check(cookie, received, overTcp)) {
+    case 'fine':
+      return REPLY_IS_OURS;
+    case 'foreign':
+      return REPLY_IS_FOREIGN;
+    case 'missing':
+      return REPLY_LACKS_COOKIE;
+  }
 }

@@ -1,46 +1,153 @@
 /**
- * One configured server as the upstream pool sees it: its address, its two ways, its health, and
- * what it was found not to understand.
+ * One configured server as the upstream pool sees it: its address, its ways, its health, and what it
+ * was found not to understand.
  */
-import type { Random } from '../engine/ports.ts';
-import type { PlainServer } from './server-address.ts';
-import { formatServer } from './server-address.ts';
-import type { CarrierOwner } from './upstream-attempt.ts';
+import type { Clock, Random } from '../engine/ports.ts';
+import { TlsDialer } from './tls-dialer.ts';
+import type { DialerOwner } from './tls-dialer.ts';
+import { formatUpstream, isSecure, nameToResolve, upstreamKey } from './upstream-address.ts';
+import type { SecureServer, UpstreamServer } from './upstream-address.ts';
+import type { CarrierOwner, Way } from './upstream-attempt.ts';
+import { UpstreamCookies } from './upstream-cookies.ts';
 import { UpstreamHealth } from './upstream-health.ts';
-import { UpstreamTcp } from './upstream-tcp.ts';
+import { UpstreamHttps } from './upstream-https.ts';
+import { TcpDialer, UpstreamTcp } from './upstream-tcp.ts';
 import { UpstreamUdp } from './upstream-udp.ts';
 
 /** Replies in the wrong letter case, one after another, after which the check is given up. */
 const CASE_STRIKES_MAX = 3;
 
+/** What all upstreams of a pool share. */
+export interface UpstreamPorts {
+  readonly owner: CarrierOwner;
+  readonly random: Random;
+  readonly clock: Clock;
+  /** PEM certificates to trust in place of the built-in ones. */
+  readonly authorities?: readonly string[] | undefined;
+  /** A connection failed or an answer was refused: why; null when it is over. Changes only. */
+  readonly onTrouble?: ((upstream: string, reason: string | null) => void) | undefined;
+  /** No address of this host name could be connected to. */
+  readonly onUnreachable?: ((host: string) => void) | undefined;
+}
+
+/** How an upstream is doing, for people. */
+export interface UpstreamState {
+  readonly upstream: string;
+  readonly protocol: UpstreamServer['transport'];
+  /** untried: not asked yet; unresolved: no address is known for its name. */
+  readonly state: 'up' | 'slow' | 'down' | 'refusing' | 'untried' | 'unresolved';
+  /** Smoothed round trip, microseconds; 0 when none was measured. */
+  readonly roundTripUs: number;
+  readonly sent: number;
+  readonly answered: number;
+  /** Questions without a reply in time, and connections that failed. */
+  readonly failures: number;
+  /** TLS connections made, and how many of them resumed a session. */
+  readonly connections: number;
+  readonly resumed: number;
+  /** The last failure in words; '' when there is none. */
+  readonly trouble: string;
+}
+
 /** A server and everything known about it. */
-export class Upstream {
+export class Upstream implements DialerOwner {
   /** Tells whether two settings mean the same server. */
   readonly key: string;
-  readonly isTcpOnly: boolean;
-  readonly udp: UpstreamUdp;
-  readonly tcp: UpstreamTcp;
+  /** For people. */
+  readonly text: string;
+  /** Asked by TCP or on top of it only. */
+  readonly isStream: boolean;
+  readonly isSecure: boolean;
+  /** The name whose addresses `setAddresses` takes; '' for none. */
+  readonly host: string;
+  readonly cookies: UpstreamCookies;
   health = new UpstreamHealth();
-  /** Index among the configured servers. */
+  /** Index among the configured servers; -1 for a bootstrap server. */
   index: number;
   /** Answers FORMERR or NOTIMP to OPT, and a proper reply without it. */
   refusesEdns = false;
   /** Does not keep the letter case of the question, so random case tells nothing. */
   changesCase = false;
+  sent = 0;
+  answered = 0;
+  failures = 0;
+  readonly #protocol: UpstreamServer['transport'];
+  readonly #ports: UpstreamPorts;
+  readonly #udp: UpstreamUdp | null;
+  readonly #stream: Way;
+  readonly #dialer: TlsDialer | null;
   #caseStrikes = 0;
+  #connections = 0;
+  #resumed = 0;
+  #trouble = '';
 
-  constructor(
-    server: PlainServer,
-    index: number,
-    owner: CarrierOwner,
-    random: Random,
-    socketsMax: number,
-  ) {
-    this.key = formatServer(server);
-    this.isTcpOnly = server.transport === 'tcp';
+  constructor(server: UpstreamServer, index: number, ports: UpstreamPorts, socketsMax: number) {
+    const { owner, random, clock } = ports;
+    this.key = upstreamKey(server);
+    this.text = formatUpstream(server);
+    this.host = nameToResolve(server);
     this.index = index;
-    this.udp = new UpstreamUdp(server, owner, random, socketsMax);
-    this.tcp = new UpstreamTcp(server, owner, random);
+    this.cookies = new UpstreamCookies(random);
+    this.#protocol = server.transport;
+    this.#ports = ports;
+    this.isSecure = isSecure(server);
+    this.isStream = server.transport !== 'udp';
+    if (isSecure(server)) {
+      this.#dialer = this.#makeDialer(server);
+      this.#udp = null;
+      this.#stream =
+        server.transport === 'https'
+          ? new UpstreamHttps(server, this.#dialer, {
+              ...{ owner, clock },
+              refused: (reason) => {
+                this.#say(reason);
+              },
+            })
+          : new UpstreamTcp(this.#dialer, { owner, random, clock });
+    } else {
+      this.#dialer = null;
+      this.#udp = new UpstreamUdp(server, owner, random, socketsMax);
+      this.#stream = new UpstreamTcp(new TcpDialer(server), { owner, random, clock });
+    }
+  }
+
+  /** False while no address is known. */
+  get isResolved(): boolean {
+    return this.#dialer?.hasAddress ?? true;
+  }
+
+  get state(): UpstreamState {
+    return {
+      upstream: this.text,
+      protocol: this.#protocol,
+      state: this.#stateWord(),
+      roundTripUs: Math.round(this.health.roundTripUs),
+      sent: this.sent,
+      answered: this.answered,
+      failures: this.failures,
+      connections: this.#connections,
+      resumed: this.#resumed,
+      trouble: this.#trouble,
+    };
+  }
+
+  /** @param overTcp  by TCP, or by the only way there is */
+  way(overTcp: boolean): Way {
+    return overTcp || this.#udp === null ? this.#stream : this.#udp;
+  }
+
+  /** Takes the addresses that `host` has. */
+  setAddresses(addresses: readonly string[]): void {
+    this.#dialer?.setAddresses(addresses);
+  }
+
+  /** Notes a verified reply. */
+  replied(): void {
+    // The first answer ends a trouble that a thread before this one may have told.
+    const isFirst = this.answered++ === 0;
+    if (this.#trouble === '' && !(isFirst && this.isSecure)) return;
+    this.#trouble = '';
+    this.#ports.onTrouble?.(this.text, null);
   }
 
   /** Notes a UDP reply that was right but for the case. @returns whether the check is given up */
@@ -54,8 +161,18 @@ export class Upstream {
   }
 
   sweep(nowUs: number): void {
-    this.udp.sweep(nowUs);
-    this.tcp.sweep(nowUs);
+    this.#udp?.sweep(nowUs);
+    this.#stream.sweep(nowUs);
+  }
+
+  rest(): void {
+    this.#udp?.rest();
+    this.#stream.rest();
+  }
+
+  /** After a change of network old sockets keep an address that leads nowhere. */
+  renewSockets(): void {
+    this.#udp?.retireAll();
   }
 
   /** Forgets what was learned, for another network. */
@@ -64,11 +181,46 @@ export class Upstream {
     this.refusesEdns = false;
     this.changesCase = false;
     this.#caseStrikes = 0;
+    this.cookies.forget();
+    this.#dialer?.forget();
   }
 
   /** Closes all sockets; what was in flight is reported as failed. */
   close(): void {
-    this.udp.close();
-    this.tcp.close();
+    this.#udp?.close();
+    this.#stream.close();
+  }
+
+  // -- called by the dialer --------------------------------------------------------------------
+
+  connected(wasResumed: boolean): void {
+    this.#connections++;
+    if (wasResumed) this.#resumed++;
+  }
+
+  notConnected(reason: string, isLastAddress: boolean): void {
+    this.failures++;
+    this.#say(reason);
+    if (isLastAddress && this.host !== '') this.#ports.onUnreachable?.(this.host);
+  }
+
+  #makeDialer(server: SecureServer): TlsDialer {
+    const { clock, authorities } = this.#ports;
+    const protocol = server.transport === 'https' ? 'h2' : '';
+    return new TlsDialer({ server, owner: this, clock, protocol, authorities });
+  }
+
+  #stateWord(): UpstreamState['state'] {
+    if (!this.isResolved) return 'unresolved';
+    if (this.health.isRefusing) return 'refusing';
+    if (this.health.isDown) return 'down';
+    if (this.answered === 0) return 'untried';
+    return this.health.rank === 0 ? 'up' : 'slow';
+  }
+
+  #say(reason: string): void {
+    if (reason === this.#trouble) return;
+    this.#trouble = reason;
+    this.#ports.onTrouble?.(this.text, reason);
   }
 }

@@ -8,6 +8,7 @@ import type { PolicyMessage } from '../dataplane/messages.ts';
 import { DomainTable } from '../engine/domain-table.ts';
 import { explain } from '../engine/explain.ts';
 import { LIST_ID_RULES } from '../engine/policy.ts';
+import { SuffixSet } from '../engine/suffix-set.ts';
 import type { ListsPart } from './parts.ts';
 
 /** @throws AppError ARGUMENT_INVALID when the name or the type is none */
@@ -21,6 +22,7 @@ export function checkName(
     ...message,
     rules: new DomainTable(message.rules),
     lists: new DomainTable(message.lists),
+    suffixes: new SuffixSet(message.suffixes ?? []),
   };
   const found = explain(policy, name, type);
   const matches = found.matches.map(({ listId, ...match }) => ({

@@ -11,8 +11,8 @@ import { dirname } from 'node:path';
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { writeFileAtomic } from './atomic-file.ts';
-import { editSection, type Change, type Section } from './settings-edit.ts';
-import { readSettings } from './settings-text.ts';
+import type { SettingsCache } from './settings-cache.ts';
+import type { Change, Section } from './settings-edit.ts';
 
 /** Suffix of the one older copy kept beside the settings file. */
 export const PREVIOUS_SUFFIX = '.previous';
@@ -24,6 +24,8 @@ export interface ConfigStoreOptions {
   readonly file: string;
   /** Copied to `file` when there is none. */
   readonly templateFile: string;
+  /** Null or left out: the file is parsed at each start. */
+  readonly cache?: SettingsCache | null;
 }
 
 /** What an edit does to a section: the change, and the section as it reads afterwards. */
@@ -49,7 +51,10 @@ export class ConfigStore {
   /** @throws AppError CONFIG_INVALID for a mistake, CONFIG_UNWRITABLE when no file can be made */
   static async open(options: ConfigStoreOptions): Promise<ConfigStore> {
     const isNew = await createFrom(options.templateFile, options.file);
-    const { config } = readSettings(await readText(options.file), options.file);
+    const text = await readText(options.file);
+    const cached = (await options.cache?.read(text)) ?? null;
+    const config = cached ?? (await parse(text, options.file));
+    if (cached === null) await options.cache?.write(text, config);
     return new ConfigStore(options.file, isNew, config);
   }
 
@@ -66,8 +71,7 @@ export class ConfigStore {
   /** Reads the file again. @throws AppError CONFIG_INVALID; the settings in use then stay */
   reload(): Promise<Config> {
     return this.#inTurn(async () => {
-      const { config } = readSettings(await readText(this.file), this.file);
-      return this.#use(config);
+      return this.#use(await parse(await readText(this.file), this.file));
     });
   }
 
@@ -86,13 +90,14 @@ export class ConfigStore {
       for (let attempt = 1; attempt <= EDIT_ATTEMPTS_MAX; attempt++) {
         const before = await fingerprint(this.file);
         const text = await readText(this.file);
-        const { config } = readSettings(text, this.file);
+        const config = await parse(text, this.file);
         const planned = plan(config);
         if (!planned) return this.#use(config);
+        const { editSection } = await import('./settings-edit.ts');
         const edited = editSection(text, section, planned.change, planned.wanted);
         if ((await fingerprint(this.file)) !== before) continue;
         await this.#write(edited);
-        return this.#use(readSettings(edited, this.file).config);
+        return this.#use(await parse(edited, this.file));
       }
       throw new AppError('CONFIG_UNWRITABLE', `${this.file}: another program keeps changing it`);
     });
@@ -122,6 +127,12 @@ export class ConfigStore {
     this.#tail = result.catch(() => undefined); // the caller of `work` gets the error
     return result;
   }
+}
+
+/** The parser and the schemas are loaded when they are needed. @throws AppError CONFIG_INVALID */
+async function parse(text: string, file: string): Promise<Config> {
+  const { readSettings } = await import('./settings-text.ts');
+  return readSettings(text, file).config;
 }
 
 /** Copies the template unless the file is there. @returns whether it was made */

@@ -5,7 +5,9 @@
 import type { Config, ListSource } from '../contract/config.ts';
 import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
 import type { Latency, ListStatus, MethodArguments, MethodOutput } from '../contract/methods.ts';
+import type { UpstreamUse } from '../dataplane/data-plane.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
+import type { UpstreamState } from '../net/upstream.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
 
 /** The engine in its threads (dataplane/data-plane.ts). */
@@ -17,7 +19,11 @@ export interface PlanePart {
   /** Threads started again after a crash. */
   readonly restarts: number;
   setPolicy(policy: PolicyMessage): void;
-  setUpstreams(upstreams: readonly string[]): void;
+  /** How each of `upstreams` is doing, in the same order. */
+  upstreamStates(): Promise<UpstreamState[]>;
+  setUpstreams(upstreams: readonly string[], use: UpstreamUse): void;
+  /** For another network: new upstream sockets, health forgotten, what is in flight sent again. */
+  resetUpstreams(): void;
   counters(): CounterSnapshot;
   latency(): { readonly local: Latency; readonly upstream: Latency };
   /** Answers by bucket, summed over threads; buckets as in contract/counters.ts. */

@@ -51,6 +51,7 @@ export function buildPolicy({
       exempt: parseNetworks(limits.exempt),
       queriesPerSecond: limits.clientQueriesPerSecond,
     },
+    suffixes: Object.keys(dns.suffixes),
     logMode: log.mode,
   };
 }

@@ -97,6 +97,11 @@ export class Reports {
     };
   }
 
+  async upstreams(): Promise<MethodOutput<'upstreams.list'>> {
+    const { plane, store } = this.#parts;
+    return { strategy: store.config.dns.strategy, upstreams: await plane.upstreamStates() };
+  }
+
   live(): Omit<LiveUpdate, 'rows' | 'rowsLeftOut'> {
     const { clock, protection, plane } = this.#parts;
     const counters = plane.counters();

@@ -29,6 +29,17 @@ export function programVersion(): string {
   }
 }
 
+/** What this build was made from, as build.ts wrote it; null when the program runs from source. */
+export function buildId(): string | null {
+  const here = import.meta.url;
+  if (here.endsWith('.ts')) return null;
+  try {
+    return readFileSync(new URL('dist/main/build-id', appRoot()), 'utf8').trim();
+  } catch {
+    return null; // a build made by other means; it does without what the id is for
+  }
+}
+
 function appRoot(): URL {
   const here = import.meta.url;
   const aboveMain = here.slice(0, here.lastIndexOf('/main/') + 1);

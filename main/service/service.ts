@@ -6,7 +6,6 @@
  */
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
-import { METHODS } from '../contract/methods.ts';
 import type {
   LiveUpdate,
   MethodArguments,
@@ -24,10 +23,14 @@ import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
 import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
 import { LiveTopic } from './live.ts';
+import type { NetworkWatch } from './network-watch.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
 import { planAddRule, planRemoveRule } from './rule-edits.ts';
 import { restartNotice } from './restart-notice.ts';
+import type { AddressBook } from './address-book.ts';
+import { hostsToResolve, upstreamUse } from './upstream-notices.ts';
+import type { UpstreamNotices } from './upstream-notices.ts';
 
 /** Time between two samples of the counters for the health report. */
 const SAMPLE_MS = 5_000;
@@ -35,8 +38,13 @@ const SAMPLE_MS = 5_000;
 export interface ServiceOptions extends ReportParts {
   /** The policy that the data plane was started with. */
   readonly policy: PolicyMessage;
-  /** Takes new plain servers for resolving list host names. */
+  /** Takes new plain servers for resolving host names of lists and encrypted upstreams. */
   readonly setBootstrap: (servers: readonly string[]) => void;
+  /** Says whether the machine is on another network. */
+  readonly network: Pick<NetworkWatch, 'hasChanged'>;
+  /** Addresses of encrypted upstreams. */
+  readonly addressBook: Pick<AddressBook, 'setHosts' | 'networkChanged'>;
+  readonly upstreamNotices: UpstreamNotices;
 }
 
 type Handlers = {
@@ -92,6 +100,8 @@ export class Service implements ServiceClient {
     name: Name,
     input: MethodInput<Name>,
   ): Promise<MethodOutput<Name>> {
+    // The schemas are some 6 MiB, which an instance that nobody calls does without.
+    const { METHODS } = await import('../contract/methods.ts');
     if (!Object.hasOwn(METHODS, name)) {
       throw new AppError('METHOD_UNKNOWN', `no method has the name ${JSON.stringify(name)}`);
     }
@@ -123,14 +133,17 @@ export class Service implements ServiceClient {
     this.#live.touch();
   }
 
+  /** The link or the addresses changed, or the machine woke up: all old sockets may be dead. */
+  networkChanged(): void {
+    if (this.#closed) return;
+    const { plane, addressBook } = this.#options;
+    plane.networkChanged();
+    addressBook.networkChanged();
+  }
+
   /** The switch was moved, or a pause has ended. */
   protectionChanged(): void {
     if (!this.#closed) this.#publish();
-  }
-
-  /** The machine is in another network, or was asleep: called by whoever notices. */
-  networkChanged(): void {
-    if (!this.#closed) this.#options.plane.networkChanged();
   }
 
   /** New rows from the query log, oldest first. */
@@ -191,6 +204,7 @@ export class Service implements ServiceClient {
       },
       ...this.#makeRuleHandlers(),
       ...this.#makeListHandlers(),
+      'upstreams.list': () => this.#reports.upstreams(),
       'cache.inspect': (input) => inspectCache(plane, input),
       'cache.flush': (input) => flushCache(plane, input),
       'settings.get': () => ({ config: store.config }),
@@ -244,15 +258,20 @@ export class Service implements ServiceClient {
   /** Takes settings that were edited or read again into use. */
   #apply(config: Config): void {
     const { plane, lists, log, health, setBootstrap } = this.#options;
+    const { addressBook, upstreamNotices } = this.#options;
     const before = this.#applied;
     this.#applied = config;
     health.setProblem('settings', null);
     health.setNotice('restart', restartNotice(this.#startedWith, config));
-    if (differ(before.dns.upstreams, config.dns.upstreams)) {
-      plane.setUpstreams(config.dns.upstreams);
+    if (differ(before.dns.bootstrap, config.dns.bootstrap)) setBootstrap(config.dns.bootstrap);
+    if (differ(upstreamSettings(before), upstreamSettings(config))) {
+      plane.setUpstreams(config.dns.upstreams, upstreamUse(config));
+      addressBook.setHosts(hostsToResolve(config));
+      upstreamNotices.keepOnly(config);
       log.setNames(lists.listNames, plane.upstreams);
     }
-    if (differ(before.dns.bootstrap, config.dns.bootstrap)) setBootstrap(config.dns.bootstrap);
+    // Answers of the servers that a suffix had before are not those of its servers now.
+    if (differ(before.dns.suffixes, config.dns.suffixes)) plane.flushCache();
     if (differ(before.log, config.log)) log.setSettings(config.log);
     if (differ(before.lists, config.lists) || before.listRefreshHours !== config.listRefreshHours) {
       lists.setSources(config.lists, config.listRefreshHours);
@@ -278,12 +297,18 @@ export class Service implements ServiceClient {
   }
 
   #sample(): void {
-    const { clock, health, plane } = this.#options;
+    const { clock, health, plane, upstreamNotices, network } = this.#options;
     health.sample(plane.counters());
+    if (network.hasChanged()) this.networkChanged();
+    upstreamNotices.lookAtClock(this.#applied, clock.wallMs());
     this.#cancelSample = clock.after(SAMPLE_MS, () => {
       this.#sample();
     });
   }
+}
+
+function upstreamSettings({ dns }: Config): unknown {
+  return [dns.upstreams, dns.strategy, dns.suffixes, dns.bootstrap];
 }
 
 function differ(left: unknown, right: unknown): boolean {

@@ -10,6 +10,8 @@ import { writeName } from '../engine/name.ts';
 import { parseRule } from '../lists/rules.ts';
 import { formatEndpoint, parseListen, parseServer } from '../net/server-address.ts';
 import type { Endpoint } from '../net/server-address.ts';
+import { isSecure, parseUpstream } from '../net/upstream-address.ts';
+import { normalSuffix } from '../net/upstream-plan.ts';
 import { parseNetwork } from './networks.ts';
 
 /** The first conflict in settings that pass the schema; undefined when there is none. */
@@ -17,7 +19,7 @@ export function settingsConflict(config: Config): Finding | undefined {
   return (
     addressConflict(config) ??
     networkConflict(config) ??
-    suffixConflict(config) ??
+    nameConflict(config) ??
     cacheConflict(config) ??
     listConflict(config) ??
     ruleConflict(config)
@@ -59,17 +61,55 @@ function addressConflict(config: Config): Finding | undefined {
     if (listen.indexOf(text) !== index) return bad(['dns', 'listen', index], text, 'it only once');
   }
   return (
-    serverConflict('upstreams', upstreams, listen) ?? serverConflict('bootstrap', bootstrap, listen)
+    upstreamConflict(['dns', 'upstreams'], upstreams, listen) ??
+    suffixConflict(config) ??
+    serverConflict(bootstrap, listen)
   );
 }
 
-function serverConflict(
-  key: 'upstreams' | 'bootstrap',
+/** The first server in a list that cannot be used. */
+function upstreamConflict(
+  path: readonly string[],
   servers: readonly string[],
   listen: readonly string[],
 ): Finding | undefined {
   for (const [index, text] of servers.entries()) {
-    const path = ['dns', key, index];
+    if (text === 'system') continue;
+    const at = [...path, index];
+    try {
+      const server = parseUpstream(text);
+      const address = isSecure(server) ? '' : formatEndpoint(server.address, server.port);
+      if (listen.some((own) => reaches(address, own))) {
+        return bad(at, text, 'another server, this is the address Sluice itself listens on');
+      }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return /^(tls|https|sdns):/i.test(text)
+        ? { path: at, unknownKey: false, text: error.message }
+        : bad(at, text, 'an IP address such as 9.9.9.9, 9.9.9.9:53 or [2620:fe::fe]:53');
+    }
+  }
+  return undefined;
+}
+
+function suffixConflict({ dns }: Config): Finding | undefined {
+  const seen = new Set<string>();
+  for (const [suffix, servers] of Object.entries(dns.suffixes)) {
+    const path = ['dns', 'suffixes', suffix];
+    if (seen.has(normalSuffix(suffix))) return bad(path, suffix, 'each suffix once');
+    seen.add(normalSuffix(suffix));
+    const conflict = upstreamConflict(path, servers, dns.listen);
+    if (conflict) return conflict;
+  }
+  return undefined;
+}
+
+function serverConflict(
+  servers: readonly string[],
+  listen: readonly string[],
+): Finding | undefined {
+  for (const [index, text] of servers.entries()) {
+    const path = ['dns', 'bootstrap', index];
     if (text === 'system') continue;
     const server = endpoint(() => parseServer(text));
     if (!server) {
@@ -114,7 +154,7 @@ function networkConflict({ dns, limits }: Config): Finding | undefined {
   return undefined;
 }
 
-function suffixConflict({ cache, rebinding }: Config): Finding | undefined {
+function nameConflict({ cache, rebinding }: Config): Finding | undefined {
   const places: [(string | number)[], readonly string[]][] = [
     [['cache', 'staleOff'], cache.staleOff],
     [['rebinding', 'allow'], rebinding.allow],

@@ -10,10 +10,11 @@ import type { TestContext } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { DataPlane } from '../../main/dataplane/data-plane.ts';
 import type { DataPlaneOptions } from '../../main/dataplane/data-plane.ts';
-import type { PolicyMessage } from '../../main/dataplane/messages.ts';
+import type { PolicyMessage, UpstreamNews } from '../../main/dataplane/messages.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import { LogRing } from '../../main/log/ring.ts';
 import { canReusePort } from '../../main/net/packet-handler.ts';
+import { certificates } from '../support/certificates.ts';
 import { askTcp, askUdp } from '../support/dns-client.ts';
 import type { Answer } from '../support/dns-client.ts';
 import {
@@ -24,6 +25,7 @@ import {
   FakeUpstream,
   silent,
 } from '../support/fake-upstream.ts';
+import { FakeSecureUpstream } from '../support/fake-secure-upstream.ts';
 
 const NO_SHARING = 'needs a runtime that shares ports: Linux and Node 22.12 or later';
 
@@ -322,4 +324,52 @@ test('close does not wait for upstreams that are dead', async (t) => {
   const tookMs = performance.now() - startedMs;
   assert.ok(tookMs < 2_000, `took ${String(tookMs)} ms`);
   await pending;
+});
+
+test('an encrypted upstream by name: news reach the main thread, addresses the threads', async (t) => {
+  const all = await certificates();
+  const secure = await FakeSecureUpstream.open(t, 'tls', all.selfSigned, answerByName);
+  const news: UpstreamNews[] = [];
+  const port = String(secure.port);
+  const name = `tls://dns.sluice.test:${port}`;
+  const { plane, endpoint } = await start(t, [`${name}#pin=${all.good.pin}`], {
+    addresses: { 'dns.sluice.test': ['127.0.0.1'] },
+    onUpstream: (one) => {
+      news.push(one);
+    },
+  });
+  assert.equal((await askUdp(endpoint, 'a.example')).rcode, 'SERVFAIL');
+  const [trouble] = news;
+  assert.equal(trouble?.kind === 'upstream-trouble' ? trouble.upstream : '', name);
+  assert.ok(news.some((one) => one.kind === 'unreachable' && one.host === 'dns.sluice.test'));
+  assert.equal(secure.queries.length, 0);
+
+  plane.setUpstreams([`${name}#pin=${all.selfSigned.pin}`]);
+  plane.setAddresses({ 'dns.sluice.test': ['127.0.0.1'] });
+  assert.equal(addressIn(await askUdp(endpoint, 'b.example')), addressOfName('b.example'));
+  assert.deepEqual(news.at(-1), { kind: 'upstream-trouble', upstream: name, reason: null });
+  const [state] = await plane.upstreamStates();
+  assert.deepEqual([state?.upstream, state?.state, state?.connections], [name, 'up', 1]);
+  plane.resetUpstreams();
+  assert.equal(addressIn(await askUdp(endpoint, 'c.example')), addressOfName('c.example'));
+  assert.equal(secure.connections, 2);
+});
+
+test('states of several threads are added up', async (t) => {
+  const upstream = await FakeUpstream.open(t, answerByName);
+  const other = await FakeUpstream.open(t, answerByName);
+  const { plane, endpoint } = await start(t, [upstream.endpoint], {
+    threads: canReusePort() ? 2 : 1,
+    upstreamUse: { suffixes: { 'corp.example': [other.endpoint] } },
+  });
+  for (let index = 0; index < 40; index++) await askUdp(endpoint, `n${String(index)}.example`);
+  await askUdp(endpoint, 'www.corp.example');
+  const states = await plane.upstreamStates();
+  assert.deepEqual(
+    states.map(({ upstream: text, answered, state }) => [text, answered, state]),
+    [
+      [upstream.endpoint, 40, 'up'],
+      [other.endpoint, 1, 'up'],
+    ],
+  );
 });

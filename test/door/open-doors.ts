@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test';
 import { fromWire, type WireError } from '../../main/contract/errors.ts';
 import { runCli } from '../../main/interfaces/cli.ts';
 import { dispatch } from '../../main/interfaces/dispatch.ts';
-import { openHttpDoor } from '../../main/interfaces/http.ts';
+import { openHttpDoor } from '../../main/interfaces/http-door.ts';
 import {
   CHANNEL,
   openIpcDoor,

@@ -33,6 +33,7 @@ const CALLS: [name: string, input: unknown][] = [
   ['lists.refresh', { name: 'New' }],
   ['lists.remove', { name: 'New' }],
   ['lists.remove', { name: 'New' }],
+  ['upstreams.list', {}],
   ['cache.inspect', { name: 'kept.example' }],
   ['cache.inspect', { name: 'a..b' }],
   ['cache.flush', { name: 'Kept.Example.', below: true }],

@@ -94,8 +94,8 @@ describe('prefetch', () => {
     harness.clock.pass(95);
     for (const name of names) harness.ask(name, 'A');
     assert.equal(harness.exchange.asked.length, LIMITS.prefetchesMax);
-    for (const { done, query } of harness.exchange.asked.splice(0)) {
-      done({ reply: second(query), failure: null, upstream: 0 });
+    for (const asked of harness.exchange.asked.splice(0)) {
+      asked.done({ reply: second(asked.query), failure: null, upstream: 0 });
     }
     harness.ask('n68.example', 'A');
     assert.equal(harness.exchange.asked.length, 1);

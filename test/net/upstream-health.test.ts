@@ -10,7 +10,8 @@ const SECOND = 1_000_000;
 
 test('the hedge delay follows the measured round trip within its bounds', () => {
   const health = new UpstreamHealth();
-  assert.equal(health.hedgeUs, 400 * MS);
+  assert.equal(health.hedgeUs, 150 * MS);
+  assert.equal(health.resendUs, 400 * MS);
   for (let index = 0; index < 50; index++) health.answered(20 * MS, index * SECOND);
   assert.equal(health.hedgeUs, 150 * MS);
   for (let index = 50; index < 100; index++) health.answered(240 * MS, index * SECOND);

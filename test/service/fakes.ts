@@ -7,9 +7,11 @@ import { COUNTERS, HISTOGRAM_BUCKETS } from '../../main/contract/counters.ts';
 import type { CounterSnapshot } from '../../main/contract/counters.ts';
 import { AppError } from '../../main/contract/errors.ts';
 import type { ListStatus } from '../../main/contract/methods.ts';
+import type { UpstreamUse } from '../../main/dataplane/data-plane.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
 import type { CachedItem } from '../../main/engine/cache-view.ts';
 import { compileRules } from '../../main/lists/rules.ts';
+import type { UpstreamState } from '../../main/net/upstream.ts';
 import type { ServiceClock } from '../../main/service/clock.ts';
 import { ConfigStore } from '../../main/service/config-store.ts';
 import { Health } from '../../main/service/health.ts';
@@ -18,6 +20,7 @@ import { buildPolicy } from '../../main/service/policy-builder.ts';
 import { ProtectionSwitch } from '../../main/service/protection.ts';
 import { resourcePath } from '../../main/service/resources.ts';
 import { Service } from '../../main/service/service.ts';
+import { UpstreamNotices } from '../../main/service/upstream-notices.ts';
 
 /** Both clocks start at a fixed moment and move only when told to. */
 export class FakeClock implements ServiceClock {
@@ -74,6 +77,7 @@ export class FakePlane implements PlanePart {
   readonly listening = ['127.0.0.1:5300'];
   readonly threads = 1;
   upstreams: string[] = [];
+  uses: UpstreamUse[] = [];
   restarts = 0;
   policies: PolicyMessage[] = [];
   counts: CounterSnapshot = Object.fromEntries(
@@ -84,8 +88,20 @@ export class FakePlane implements PlanePart {
     this.policies.push(policy);
   }
 
-  setUpstreams(upstreams: readonly string[]): void {
+  setUpstreams(upstreams: readonly string[], use: UpstreamUse): void {
     this.upstreams = [...upstreams];
+    this.uses.push(use);
+  }
+
+  resets = 0;
+  states: UpstreamState[] = [];
+
+  upstreamStates(): Promise<UpstreamState[]> {
+    return Promise.resolve(this.states);
+  }
+
+  resetUpstreams(): void {
+    this.resets++;
   }
 
   counters(): CounterSnapshot {
@@ -224,11 +240,15 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     lists: lists.table,
   });
   const bootstraps: (readonly string[])[] = [];
+  const hosts: (readonly string[])[] = [];
   const service = new Service({
     ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy },
     logRing: () => ({ depth: 7, capacity: 4096 }),
     setBootstrap: (servers) => bootstraps.push(servers),
+    addressBook: { setHosts: (names) => hosts.push(names), networkChanged: () => undefined },
+    upstreamNotices: new UpstreamNotices(health),
+    network: { hasChanged: () => false },
   });
   late.service = service;
-  return { service, plane, lists, log, health, store, protection, file, bootstraps };
+  return { service, plane, lists, log, health, store, protection, file, bootstraps, hosts };
 }

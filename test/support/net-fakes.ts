@@ -4,12 +4,19 @@
  */
 import { COUNTER, COUNTER_BLOCK_SLOTS } from '../../main/contract/counters.ts';
 import type { CounterName } from '../../main/contract/counters.ts';
-import type { Client, Counters, Exchange, ReplyTo } from '../../main/engine/ports.ts';
+import type {
+  Client,
+  Counters,
+  Exchange,
+  ExchangeResult,
+  ReplyTo,
+} from '../../main/engine/ports.ts';
 import type { PacketHandler } from '../../main/net/packet-handler.ts';
-import { parseServer } from '../../main/net/server-address.ts';
 import { systemClock } from '../../main/net/clock.ts';
 import { CryptoRandom } from '../../main/net/random.ts';
+import { parseUpstream } from '../../main/net/upstream-address.ts';
 import { UpstreamPool } from '../../main/net/upstream-pool.ts';
+import type { UpstreamPoolOptions } from '../../main/net/upstream-pool.ts';
 import { question } from './dns-client.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
 
@@ -82,7 +89,7 @@ export class EchoEngine implements PacketHandler {
 /** What an exchange ended with, copied. */
 export interface Outcome {
   readonly reply: Buffer | null;
-  readonly failure: 'timeout' | 'refused' | 'full' | null;
+  readonly failure: ExchangeResult['failure'];
   readonly upstream: number;
   readonly tookMs: number;
 }
@@ -106,18 +113,20 @@ export function ask(exchange: Exchange, name: string, ednsBytes = 1_232): Promis
   });
 }
 
-/** A pool over servers, closed when the test ends. */
+/** A pool over servers, closed when the test ends. @param options  in place of the usual ones */
 export function openPool(
   t: { after(action: () => void): void },
   servers: readonly (FakeUpstream | string)[],
+  options: Partial<UpstreamPoolOptions> = {},
 ): { pool: UpstreamPool; counters: TestCounters } {
   const counters = new TestCounters();
   const texts = servers.map((server) => (typeof server === 'string' ? server : server.endpoint));
   const pool = new UpstreamPool({
-    servers: texts.map(parseServer),
+    servers: texts.map(parseUpstream),
     clock: systemClock,
     random: new CryptoRandom(),
     counters,
+    ...options,
   });
   t.after(() => {
     pool.close();

@@ -13,6 +13,7 @@ const PACKAGES = {
   unshare: 'util-linux',
   getent: 'libc-bin',
   unbound: 'unbound',
+  openssl: 'openssl',
   dnsmasq: 'dnsmasq-base',
   dnsperf: 'dnsperf',
   chromium: 'chromium',

@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -9,16 +11,43 @@ import { findTool } from './tools.ts';
 
 export interface Unbound {
   readonly port: number;
+  /** Ports of DNS over TLS and over HTTPS; 0 without a certificate. */
+  readonly tlsPort: number;
+  readonly httpsPort: number;
   /** How often it was asked for a name (no trailing dot) and type. */
   asked(name: string, type: string): number;
   /** Stops it as a dead server: nothing answers on its port any more. */
   stop(): Promise<void>;
 }
 
-/** @param records  zone-file lines, each a full record; every other name is NXDOMAIN */
-export async function startUnbound(records: readonly string[]): Promise<Unbound> {
+/**
+ * @param records      zone-file lines, each a full record; every other name is NXDOMAIN
+ * @param certificate  PEM; then it speaks DNS over TLS and over HTTPS as well
+ */
+export async function startUnbound(
+  records: readonly string[],
+  certificate?: { readonly key: string; readonly cert: string },
+): Promise<Unbound> {
+  // A port that was free a moment ago may be another connection's own by now.
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start(records, certificate);
+    } catch (error) {
+      if (tries === 5) throw error;
+    }
+  }
+}
+
+async function start(
+  records: readonly string[],
+  certificate: { readonly key: string; readonly cert: string } | undefined,
+): Promise<Unbound> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-unbound-'));
   const port = await freeUdpPort();
+  const tlsPort = certificate === undefined ? 0 : await freeTcpPort();
+  const httpsPort = certificate === undefined ? 0 : await freeTcpPort();
+  const secure =
+    certificate === undefined ? '' : await secureLines(folder, certificate, tlsPort, httpsPort);
   const file = join(folder, 'unbound.conf');
   const data = records.map((record) => `  local-data: '${record}'`).join('\n');
   await writeFile(
@@ -37,7 +66,7 @@ export async function startUnbound(records: readonly string[]): Promise<Unbound>
   access-control: 127.0.0.0/8 allow
   local-zone: "." static
   local-data: ". 300 IN SOA ns.example. host.example. 1 3600 900 86400 60"
-${data}
+${secure}${data}
 remote-control:
   control-enable: no
 `,
@@ -59,7 +88,7 @@ remote-control:
     });
   });
   return {
-    port,
+    ...{ port, tlsPort, httpsPort },
     asked: (name, type) => counts.get(`${name} ${type}`) ?? 0,
     stop: async () => {
       if (child.exitCode === null && child.signalCode === null) {
@@ -70,6 +99,32 @@ remote-control:
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A TCP port of 127.0.0.1 that nothing used a moment ago. */
+export async function freeTcpPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((done) => server.close(() => done()));
+  return port;
+}
+
+async function secureLines(
+  folder: string,
+  { key, cert }: { readonly key: string; readonly cert: string },
+  tlsPort: number,
+  httpsPort: number,
+): Promise<string> {
+  await writeFile(join(folder, 'server.key'), key);
+  await writeFile(join(folder, 'server.pem'), cert);
+  return `  interface: 127.0.0.1@${String(tlsPort)}
+  interface: 127.0.0.1@${String(httpsPort)}
+  tls-port: ${String(tlsPort)}
+  https-port: ${String(httpsPort)}
+  tls-service-key: "${folder}/server.key"
+  tls-service-pem: "${folder}/server.pem"
+`;
 }
 
 /** A UDP port of 127.0.0.1 that nothing used a moment ago. */

@@ -113,8 +113,8 @@ function judge(hash: number, result: ExchangeResult, parts: Parts): Verdict {
     cache.store(query, hash, tick, answer);
     return { answer, rcode, ede };
   }
-  // A queue of ours that is full says nothing about the question.
-  if (result.failure === 'full') {
+  // A queue of ours that is full, or a network that is away, says nothing about the question.
+  if (result.failure === 'full' || result.failure === 'offline') {
     return { answer: null, rcode: RCODE.servFail, ede: EDE.networkError };
   }
   parts.failuresInRow++;
@@ -160,7 +160,7 @@ function isFailure(rcode: number): boolean {
 }
 
 function failureReason(result: ExchangeResult): Reason {
-  if (result.failure === 'timeout') return REASON.upstreamTimeout;
+  if (result.failure === 'timeout' || result.failure === 'offline') return REASON.upstreamTimeout;
   return result.failure === 'full' ? REASON.upstreamFull : REASON.upstreamRefused;
 }
 

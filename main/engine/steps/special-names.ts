@@ -30,7 +30,7 @@ export function answerSpecialName(turn: Turn, policy: Policy): number {
   const found = findSpecialZone(query);
   if (found === 0) return 0;
   const kind = zoneKind(found);
-  if (kind === ZONE_CANARY && !policy.filtering) return 0;
+  if (!isOurs(turn, kind, policy)) return 0;
   turn.outcome = OUTCOME.local;
   turn.reason = REASON.specialName;
   if (kind === ZONE_LOOPBACK) {
@@ -41,6 +41,12 @@ export function answerSpecialName(turn: Turn, policy: Policy): number {
   const rcode = isAbsent(kind, label === 0) ? RCODE.nxDomain : RCODE.noError;
   const zoneStart = query.labelStarts[label] as number;
   return writeNegative(turn, rcode, zoneStart, SPECIAL_TTL_SECONDS, true, EDE.none);
+}
+
+/** False when somebody was named who knows these names, such as the router for its reverse zone. */
+function isOurs(turn: Turn, kind: number, policy: Policy): boolean {
+  if (kind === ZONE_CANARY && !policy.filtering) return false;
+  return policy.suffixes === undefined || policy.suffixes.match(turn.query) === 0;
 }
 
 function isAbsent(kind: number, isApex: boolean): boolean {

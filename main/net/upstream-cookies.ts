@@ -1,0 +1,79 @@
+/**
+ * DNS cookies towards one plain server (RFC 7873): a secret of ours that it sends back, and one of
+ * its own that we send back. A forger who does not see our queries knows neither. Used by the
+ * upstream pool; kept by each upstream.
+ */
+import type { Random } from '../engine/ports.ts';
+import { cookieOption } from './upstream-message.ts';
+
+const CLIENT_BYTES = 8;
+/** Replies without a cookie, one after another, after which the server counts as without. */
+const MISSED_MAX = 3;
+const NO_COOKIE = Buffer.alloc(0);
+
+/** What was learned about a cookie. */
+export type CookieVerdict =
+  /** Right, or not to be expected. */
+  | 'fine'
+  /** Not ours: somebody else's message. */
+  | 'foreign'
+  /** Missing where it was there before: ask again over TCP. */
+  | 'missing';
+
+/** The cookies of one server. */
+export class UpstreamCookies {
+  readonly #random: Random;
+  #client: Buffer = NO_COOKIE;
+  #server: Buffer = NO_COOKIE;
+  #missed = 0;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** Our part, the same for every question until `forget`: RFC 7873 §4.1. */
+  get client(): Buffer {
+    if (this.#client.length === 0) {
+      this.#client = Buffer.alloc(CLIENT_BYTES);
+      this.#client.writeUInt32BE(this.#random.uint32(), 0);
+      this.#client.writeUInt32BE(this.#random.uint32(), 4);
+    }
+    return this.#client;
+  }
+
+  option(): Buffer {
+    return cookieOption(this.client, this.#server);
+  }
+
+  /**
+   * Looks at the cookie of a reply that is right otherwise.
+   *
+   * @param sent      our part as the question carried it
+   * @param received  the whole cookie of the reply; null without one
+   */
+  check(sent: Buffer, received: Buffer | null, overTcp: boolean): CookieVerdict {
+    if (received === null) {
+      if (this.#server.length === 0) return 'fine';
+      if (overTcp || ++this.#missed >= MISSED_MAX) {
+        this.#server = NO_COOKIE;
+        this.#missed = 0;
+        return 'fine';
+      }
+      return 'missing';
+    }
+    if (received.length < CLIENT_BYTES || !received.subarray(0, CLIENT_BYTES).equals(sent)) {
+      return 'foreign';
+    }
+    this.#missed = 0;
+    const isCurrent = sent.equals(this.#client);
+    if (isCurrent) this.#server = Buffer.from(received.subarray(CLIENT_BYTES));
+    return 'fine';
+  }
+
+  /** Another network: there, the old cookie would tell who we were. RFC 7873 §8.1. */
+  forget(): void {
+    this.#client = NO_COOKIE;
+    this.#server = NO_COOKIE;
+    this.#missed = 0;
+  }
+}
