@@ -52,6 +52,8 @@ export interface RebindingGuard {
   /** 100.64.0.0/10 as well. */
   readonly sharedSpace: boolean;
   readonly allow: SuffixSet;
+  /** Names whose own upstreams may answer with private addresses: split DNS. */
+  readonly suffixes: SuffixSet;
 }
 
 export class AnswerInspector {
@@ -85,7 +87,8 @@ export class AnswerInspector {
     this.isFaded = false;
     if (query.qclass !== CLASS.internet || answer.recordCount === 0) return LOOK_CLEAN;
     this.#begin();
-    const isGuarded = guard.enabled && !guard.allow.covers(query);
+    const isOurs = guard.allow.covers(query) || guard.suffixes.covers(query);
+    const isGuarded = guard.enabled && !isOurs;
     if (!this.#readRecords(answer, query, isGuarded ? guard : null)) return LOOK_WRONG;
     if (!this.#followChain(query)) return LOOK_WRONG;
     this.#markStrangers(answer, query);
