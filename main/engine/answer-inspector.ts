@@ -82,13 +82,9 @@ export class AnswerInspector {
 
   /** Takes a whole answer, as ReplyReader made it, to `query`. */
   inspect(answer: Answer, query: Query, guard: RebindingGuard): Look {
-<<<<<<< HEAD
-    this.#begin();
-=======
     this.hasPrivate = false;
     this.isEmptied = false;
     this.isFaded = false;
->>>>>>> protocol
     if (query.qclass !== CLASS.internet || answer.recordCount === 0) return LOOK_CLEAN;
     this.#begin();
     const isOurs = guard.allow.covers(query) || guard.suffixes.covers(query);
@@ -112,35 +108,12 @@ export class AnswerInspector {
       this.marks = new Uint8Array(RECORDS_MAX);
       this.#owners = new Int32Array(RECORDS_MAX);
     }
-<<<<<<< HEAD
-    const isOurs = guard.allow.covers(query) || guard.suffixes.covers(query);
-    const isGuarded = guard.enabled && !isOurs;
-    if (!this.#readRecords(answer, query, isGuarded ? guard : null)) return LOOK_WRONG;
-    if (!this.#followChain(query)) return LOOK_WRONG;
-    this.#markStrangers(answer, query);
-    const isLeft = this.#wantedKept > this.#strangersWanted;
-    this.isEmptied = this.#wantedPrivate > 0 && !isLeft;
-    this.isFaded = this.#strangersWanted > 0 && !isLeft && !this.isEmptied;
-    return this.#isMarked ? LOOK_MARKED : LOOK_CLEAN;
-=======
     this.#aliases = 0;
     this.#hasDname = false;
     this.#isMarked = false;
     this.#wantedKept = 0;
     this.#strangersWanted = 0;
     this.#wantedPrivate = 0;
->>>>>>> protocol
-  }
-
-  #begin(): void {
-    this.hasPrivate = false;
-    this.isEmptied = false;
-    this.#aliases = 0;
-    this.#hasDname = false;
-    this.#isMarked = false;
-    this.#wantedKept = 0;
-    this.#wantedPrivate = 0;
-    this.#strangersWanted = 0;
   }
 
   /** Notes owners and aliases, and marks private addresses. False when there are too many. */

@@ -78,11 +78,7 @@ test('getaddrinfo of the C library', { skip: namespaces }, async (t) => {
     'missing.example',
     'localhost',
   ];
-<<<<<<< HEAD
-  let stdout: string;
-=======
   let found: Record<string, string>;
->>>>>>> protocol
   try {
     const { stdout } = await run('unshare', ['-rnm', process.execPath, script, folder, ...names]);
     found = JSON.parse(stdout) as Record<string, string>;
