@@ -5,7 +5,8 @@ import globals from 'globals';
 import tseslint from 'typescript-eslint';
 
 const everywhere = {
-  complexity: ['error', 10],
+  // A switch over a closed set is a table, and counts as one branch.
+  complexity: ['error', { max: 10, variant: 'modified' }],
   'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
   eqeqeq: 'error',
   'no-console': 'error',
@@ -38,8 +39,10 @@ export default tseslint.config(
   },
   {
     // Say early in the editor what test/tidy.test.ts enforces: the engine does no I/O.
+    // Reading wire data is a chain of bounds checks, which is clearer in one place.
     files: ['main/engine/**/*.ts'],
     rules: {
+      complexity: ['error', { max: 15, variant: 'modified' }],
       'no-restricted-imports': [
         'error',
         { patterns: [{ group: ['node:*', '../net/*', '../log/*', '../lists/*', 'zod', 'yaml'] }] },

@@ -86,6 +86,11 @@ export class App {
     );
   }
 
+  /** Without waiting: for the end of this process. */
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
   async end(): Promise<void> {
     if (this.#hasEnded) return;
     const ended = new Promise((resolve) => this.#child.once('exit', resolve));

@@ -76,7 +76,12 @@ async function snapshot(): Promise<string> {
   });
 }
 
-async function strike(app: App, { victim }: Run): Promise<void> {
+async function strike(app: App, { victim, moment }: Run): Promise<void> {
+  // A busy main thread hears no command any more, so what ends the engine is said before.
+  const endsEngine = victim.startsWith('engine');
+  if (endsEngine) app.say(victim === 'engine ended' ? 'end-engine' : 'hang');
+  if (moment === 'running busy') app.say('busy');
+  if (moment === 'running busy' && !endsEngine) await delay(100);
   const guardians = app.guardians.slice(-1);
   switch (victim) {
     case 'app killed':
@@ -87,10 +92,7 @@ async function strike(app: App, { victim }: Run): Promise<void> {
       process.kill(app.pid, 'SIGSTOP');
       break;
     case 'engine ended':
-      app.say('end-engine');
-      break;
     case 'engine hung':
-      app.say('hang');
       break;
     case 'guardian killed':
       for (const pid of guardians) process.kill(pid, 'SIGKILL');
@@ -119,7 +121,6 @@ async function reach(app: App, { moment }: Run): Promise<void> {
   if (taken.event !== 'done') throw new Error(`the takeover failed: ${JSON.stringify(taken.data)}`);
   const viaEngine = await timeToResolve(ENGINE_ADDRESS, BOUND_MS);
   if (viaEngine === Infinity) throw new Error('taken over, but names do not come from the engine');
-  if (phase === 'running busy') app.say('busy');
   if (phase !== 'giving') return;
   app.say(`hold ${step}`);
   app.say('off');

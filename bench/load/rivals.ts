@@ -131,7 +131,7 @@ async function main(): Promise<void> {
   const servers: Server[] = [await startEcho()];
   try {
     const sluice = await startProgram(data, upstream.port);
-    servers.push({ name: 'sluice', port: sluice.port, pid: sluice.pid, close: sluice.close });
+    servers.push({ ...sluice, name: 'sluice' });
     for (const rival of RIVALS) {
       const server = await rival(data, upstream.port);
       if ('missing' in server) say(`left out: ${server.missing}`);

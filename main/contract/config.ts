@@ -77,7 +77,11 @@ export const configSchema = z.strictObject({
   dns: z
     .strictObject({
       listen: z.array(listenAddress).min(1).max(16).default(['127.0.0.1:53']),
-      upstreams: z.array(upstream).min(1).max(16).default(['9.9.9.9', '1.1.1.1', 'system']),
+      upstreams: z
+        .array(upstream)
+        .min(1)
+        .max(16)
+        .default(['https://dns.quad9.net/dns-query', 'tls://1.1.1.1', '9.9.9.9', 'system']),
       /** Which of the upstreams is asked first. */
       strategy: z.enum(['in-order', 'fastest', 'race', 'spread']).default('in-order'),
       /** Upstreams for a name and all names below it; the longest suffix wins. */

@@ -84,7 +84,26 @@ export class AnswerInspector {
   inspect(answer: Answer, query: Query, guard: RebindingGuard): Look {
     this.hasPrivate = false;
     this.isEmptied = false;
+    this.isFaded = false;
     if (query.qclass !== CLASS.internet || answer.recordCount === 0) return LOOK_CLEAN;
+    this.#begin();
+    const isOurs = guard.allow.covers(query) || guard.suffixes.covers(query);
+    const isGuarded = guard.enabled && !isOurs;
+    if (!this.#readRecords(answer, query, isGuarded ? guard : null)) return LOOK_WRONG;
+    if (!this.#followChain(query)) return LOOK_WRONG;
+    this.#markStrangers(answer, query);
+    return this.#isMarked ? this.#conclude() : LOOK_CLEAN;
+  }
+
+  /** Says what remains. */
+  #conclude(): Look {
+    const isLeft = this.#wantedKept > this.#strangersWanted;
+    this.isEmptied = this.#wantedPrivate > 0 && !isLeft;
+    this.isFaded = this.#strangersWanted > 0 && !isLeft && !this.isEmptied;
+    return LOOK_MARKED;
+  }
+
+  #begin(): void {
     if (this.marks.length === 0) {
       this.marks = new Uint8Array(RECORDS_MAX);
       this.#owners = new Int32Array(RECORDS_MAX);
@@ -93,17 +112,8 @@ export class AnswerInspector {
     this.#hasDname = false;
     this.#isMarked = false;
     this.#wantedKept = 0;
-    this.#wantedPrivate = 0;
     this.#strangersWanted = 0;
-    const isOurs = guard.allow.covers(query) || guard.suffixes.covers(query);
-    const isGuarded = guard.enabled && !isOurs;
-    if (!this.#readRecords(answer, query, isGuarded ? guard : null)) return LOOK_WRONG;
-    if (!this.#followChain(query)) return LOOK_WRONG;
-    this.#markStrangers(answer, query);
-    const isLeft = this.#wantedKept > this.#strangersWanted;
-    this.isEmptied = this.#wantedPrivate > 0 && !isLeft;
-    this.isFaded = this.#strangersWanted > 0 && !isLeft && !this.isEmptied;
-    return this.#isMarked ? LOOK_MARKED : LOOK_CLEAN;
+    this.#wantedPrivate = 0;
   }
 
   /** Notes owners and aliases, and marks private addresses. False when there are too many. */
@@ -117,19 +127,26 @@ export class AnswerInspector {
       if (next < 0) return false;
       const type = readUint16(bytes, fixed);
       this.marks[index] = MARK_KEEP;
-      if (index < answerCount) {
-        if (!this.#noteOwner(answer, query, at, index)) return false;
-        if (type === TYPE.dname) this.#hasDname = true;
-        if (type === TYPE.cname && !this.#noteAlias(answer, query, fixed, index)) return false;
-      }
+      const isAnswer = index < answerCount;
+      if (isAnswer && !this.#noteAnswer(answer, query, index, at, fixed)) return false;
       if (guard !== null) this.#guard(answer, index, fixed, next, type, guard);
-      if (index < answerCount && type === query.type) {
-        if (this.marks[index] === MARK_DROP) this.#wantedPrivate++;
-        else this.#wantedKept++;
-      }
+      if (isAnswer && type === query.type) this.#countWanted(index);
       at = next;
     }
     return true;
+  }
+
+  #countWanted(index: number): void {
+    if (this.marks[index] === MARK_DROP) this.#wantedPrivate++;
+    else this.#wantedKept++;
+  }
+
+  /** Notes what the chain needs of a record of the answer section. */
+  #noteAnswer(answer: Answer, query: Query, index: number, at: number, fixed: number): boolean {
+    if (!this.#noteOwner(answer, query, at, index)) return false;
+    const type = readUint16(answer.bytes, fixed);
+    if (type === TYPE.dname) this.#hasDname = true;
+    return type !== TYPE.cname || this.#noteAlias(answer, query, fixed, index);
   }
 
   #noteOwner(answer: Answer, query: Query, at: number, index: number): boolean {

@@ -39,48 +39,37 @@ export class AnswerName implements NameView {
   read(answer: Answer, at: number, question: Uint8Array, from: number, to: number): boolean {
     this.nameLength = 0;
     this.labelCount = 0;
-    const bodyEnd = answer.bodyAt + answer.bodyLength;
     const bodyOffset = HEADER_BYTES + (to - from) + QUESTION_REST_BYTES;
-    let isInQuestion = false;
-    let bytes = answer.bytes;
-    let place = at;
-    let end = bodyEnd;
+    const { bytes, bodyAt, bodyLength } = answer;
+    const end = bodyAt + bodyLength;
     // Each pointer leads to before the place it stands at, so there can be no loop.
-    let bound = answer.bodyLength + bodyOffset;
-    for (;;) {
-      // The root label behind the question's labels is not there to be read.
-      if (isInQuestion && place === to) return this.#finish();
-      if (place >= end) return false;
-      const size = bytes[place] as number;
-      if (size === 0) return this.#finish();
-      if (size <= LIMITS.labelBytesMax) {
-        if (!this.#takeLabel(bytes, place, size, end)) return false;
-        place += size + 1;
-        continue;
-      }
-      if (size < 0xc0 || isInQuestion || place + 2 > end) return false;
-      const target = ((size & 0x3f) << 8) | (bytes[place + 1] as number);
-      if (target >= bound || target < HEADER_BYTES) return false;
+    let bound = bodyLength + bodyOffset;
+    for (let place = at; ;) {
+      place = this.#takeLabels(bytes, place, end);
+      if (place < 0 || place >= end) return false;
+      if (bytes[place] === 0) return this.#finish();
+      const target = pointerAt(bytes, place, end);
+      if (target < HEADER_BYTES || target >= bound) return false;
       bound = target;
-      if (target >= bodyOffset) {
-        place = answer.bodyAt + target - bodyOffset;
-      } else {
-        isInQuestion = true;
-        bytes = question;
-        place = from + target - HEADER_BYTES;
-        if (place > to) return false;
-        end = to;
+      if (target < bodyOffset) {
+        // The root label behind the question's labels is not there to be read.
+        const start = from + target - HEADER_BYTES;
+        return start <= to && this.#takeLabels(question, start, to) === to && this.#finish();
       }
+      place = bodyAt + target - bodyOffset;
     }
   }
 
-  /** Whether both are the same name. */
-  equals(view: NameView): boolean {
-    if (view.nameLength !== this.nameLength) return false;
-    for (let index = 0; index < this.nameLength; index++) {
-      if (view.name[index] !== this.name[index]) return false;
+  /** Takes labels up to what is none. Returns where that is; -1 when one is not whole. */
+  #takeLabels(bytes: Uint8Array, start: number, end: number): number {
+    let place = start;
+    while (place < end) {
+      const size = bytes[place] as number;
+      if (size === 0 || size > LIMITS.labelBytesMax) return place;
+      if (!this.#takeLabel(bytes, place, size, end)) return -1;
+      place += size + 1;
     }
-    return true;
+    return place;
   }
 
   #takeLabel(bytes: Uint8Array, place: number, size: number, end: number): boolean {
@@ -107,4 +96,11 @@ export class AnswerName implements NameView {
     }
     return true;
   }
+}
+
+/** Where a compression pointer leads; -1 when it is none. RFC 1035 §4.1.4. */
+export function pointerAt(bytes: Uint8Array, at: number, end: number): number {
+  const size = bytes[at] as number;
+  if (size < 0xc0 || at + 2 > end) return -1;
+  return ((size & 0x3f) << 8) | (bytes[at + 1] as number);
 }

@@ -7,6 +7,7 @@
  * the RDATA of all others is copied. Allocates once, at its first use.
  */
 import { LIMITS } from '../contract/limits.ts';
+import { pointerAt } from './answer-name.ts';
 import { RECORDS_MAX, Answer } from './answer.ts';
 import { MARK_DROP, MARK_DROP_HINTS } from './answer-inspector.ts';
 import { compressibleNames } from './reply-check.ts';
@@ -164,26 +165,31 @@ export class AnswerRewriter {
   #copyName(start: number): boolean {
     const { bytes, bodyAt, bodyLength } = this.#source;
     const end = bodyAt + bodyLength;
-    let at = start;
     let bound = this.#bodyOffset + bodyLength;
-    for (;;) {
-      const size = bytes[at] as number;
-      if (at >= end) return false;
-      if (size === 0) return this.#copy(at, 1);
-      if (size <= LIMITS.labelBytesMax) {
-        if (at + size + 1 > end || !this.#copy(at, size + 1)) return false;
-        at += size + 1;
-        continue;
-      }
-      const target = ((size & 0x3f) << 8) | (bytes[at + 1] as number);
-      if (size < 0xc0 || at + 2 > end || target >= bound || target < HEADER_BYTES) return false;
+    for (let at = start; ;) {
+      const labelsEnd = endOfLabels(bytes, at, end);
+      if (labelsEnd < 0 || !this.#copy(at, labelsEnd - at)) return false;
+      if (bytes[labelsEnd] === 0) return this.#copy(labelsEnd, 1);
+      const target = pointerAt(bytes, labelsEnd, end);
+      if (target < HEADER_BYTES || target >= bound) return false;
       bound = target;
       if (target < this.#bodyOffset) {
-        if (!this.#copy(at, 2)) return false;
+        if (!this.#copy(labelsEnd, 2)) return false;
         writeUint16(this.#image, this.#at - 2, 0xc000 | (target + this.#shift));
         return true;
       }
       at = bodyAt + target - this.#bodyOffset;
     }
   }
+}
+
+/** Where the labels from `start` on end: at a root or a pointer; -1 when they are not whole. */
+function endOfLabels(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end) {
+    const size = bytes[at] as number;
+    if (size === 0 || size > LIMITS.labelBytesMax) return at;
+    at += size + 1;
+  }
+  return -1;
 }

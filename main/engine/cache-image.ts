@@ -79,11 +79,8 @@ export interface Image {
 
 /** Reads an image; null when it is damaged, of another version or of other rules. */
 export function readImage(image: Uint8Array, key: number): Image | null {
-  if (image.length < IMAGE_HEADER_BYTES) return null;
   const view = new DataView(image.buffer, image.byteOffset, image.byteLength);
-  const isOurs = view.getUint32(0, true) === MAGIC && view.getUint32(4, true) === VERSION;
-  if (!isOurs || view.getUint32(12, true) !== image.length) return null;
-  if (view.getInt32(24, true) !== key || view.getInt32(28, true) !== checksum(image)) return null;
+  if (!isHeaderRight(image, view, key)) return null;
   const count = view.getUint32(8, true);
   const entries: ImageEntry[] = [];
   let at = IMAGE_HEADER_BYTES;
@@ -97,6 +94,13 @@ export function readImage(image: Uint8Array, key: number): Image | null {
     at += size;
   }
   return { savedMs: view.getFloat64(16, true), entries };
+}
+
+function isHeaderRight(image: Uint8Array, view: DataView, key: number): boolean {
+  if (image.length < IMAGE_HEADER_BYTES) return false;
+  const isOurs = view.getUint32(0, true) === MAGIC && view.getUint32(4, true) === VERSION;
+  if (!isOurs || view.getUint32(12, true) !== image.length) return false;
+  return view.getInt32(24, true) === key && view.getInt32(28, true) === checksum(image);
 }
 
 /** A query that asks the entry's question, to be read by Query.read. */

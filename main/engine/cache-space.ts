@@ -110,10 +110,8 @@ export class CacheSpace {
     this.#keptNow = 0;
     const older = this.find(query, hash, 0, type);
     const wasAsked = older !== 0 && this.all.wasHit(older);
-    const wasInMain = older >= this.#mainFirst;
     if (older !== 0) this.drop(older);
-    const isGhost = this.#ghosts[hash & (this.#ghosts.length - 1)] === hash;
-    const inMain = isGhost || wasInMain || size > this.#probation.capacity;
+    const inMain = this.#belongsInMain(hash, older, size);
     const position = this.#makeRoom(inMain, size);
     if (position < 0) return;
     this.all.write(position, query, type, hash, answer, failure);
@@ -126,6 +124,12 @@ export class CacheSpace {
     this.#usedWords += size;
     if (displaced !== 0) this.#forget(displaced);
     this.#publish();
+  }
+
+  /** What came back soon, what was there already, and what is too large for probation. */
+  #belongsInMain(hash: number, older: number, size: number): boolean {
+    const isGhost = this.#ghosts[hash & (this.#ghosts.length - 1)] === hash;
+    return isGhost || older >= this.#mainFirst || size > this.#probation.capacity;
   }
 
   /** Evicts until the bounds allow one more entry, then reserves its place; -1 when none fits. */

@@ -99,13 +99,8 @@ function explainFilter(
   const byRules = rules.match(query);
   const byLists = lists.match(query);
   const verdict = decide(policy, query);
-  const byUser = verdict === VERDICT_USER_ALLOW || verdict === VERDICT_USER_BLOCK;
   const isKeptOpen = verdict === VERDICT_LIST_BLOCK && CONNECTIVITY_NAMES.has(query);
-  const wins = isKeptOpen || verdict === VERDICT_NONE ? -1 : winner(policy, verdict);
-  const matches = [
-    ...collect(rules, query, byUser ? wins : -1),
-    ...collect(lists, query, byUser ? -1 : wins),
-  ];
+  const matches = collectAll(policy, query, isKeptOpen ? VERDICT_NONE : verdict);
   steps.push({ step: 'rules', result: describe(byRules) });
   steps.push({ step: 'lists', result: describe(byLists) });
   const isBlocked = isBlock(verdict) && !isKeptOpen;
@@ -137,6 +132,16 @@ function reason(shown: string, verdict: Verdict, matched: string, beaten: boolea
     case VERDICT_LIST_BLOCK:
       return `${shown} is blocked because a list blocks ${matched}.`;
   }
+}
+
+/** The matches of both tables, with the one that the verdict goes by. */
+function collectAll(policy: Policy, query: Query, verdict: Verdict): ExplainedMatch[] {
+  const byUser = verdict === VERDICT_USER_ALLOW || verdict === VERDICT_USER_BLOCK;
+  const wins = verdict === VERDICT_NONE ? -1 : winner(policy, verdict);
+  return [
+    ...collect(policy.rules, query, byUser ? wins : -1),
+    ...collect(policy.lists, query, byUser ? -1 : wins),
+  ];
 }
 
 /** The entry that a verdict goes by. */

@@ -125,3 +125,17 @@ function duration(us: number): string {
 function timeText(ms: number): string {
   return new Date(ms).toLocaleString('sv-SE');
 }
+
+/** What is kept about a name, a paragraph an answer. */
+export function cacheText({ name, entries }: MethodOutput<'cache.inspect'>): string {
+  if (entries.length === 0) return `Nothing is kept about ${name}.`;
+  return entries
+    .map((entry) => {
+      const { typeName, kind, reason, ageSeconds, leftSeconds } = entry;
+      const why = reason === 'none' ? '' : ` (${reason})`;
+      const left = leftSeconds >= 0 ? `${String(leftSeconds)} s left` : 'expired';
+      const head = `${name} ${typeName}: ${kind}${why}, ${String(ageSeconds)} s old, ${left}`;
+      return [head, ...entry.records.map((record) => `  ${record}`)].join('\n');
+    })
+    .join('\n');
+}

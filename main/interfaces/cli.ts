@@ -9,6 +9,7 @@ import { ERROR_CODES, toWire } from '../contract/errors.ts';
 import type { MethodName, MethodOutput } from '../contract/methods.ts';
 import { connect, type CliClient } from './cli-client.ts';
 import {
+  cacheText,
   checkText,
   listsText,
   protectionText,
@@ -85,6 +86,7 @@ function buildProgram(output: CliOutput): Command {
   cli.addQuestions();
   cli.addRules();
   cli.addLists();
+  cli.addCache();
   return program;
 }
 
@@ -206,6 +208,25 @@ class Commands {
         .argument('<name>')
         .action((name: string) => this.#print('lists.enable', { name, enabled }, listsText));
     }
+  }
+
+  addCache(): void {
+    const cache = this.#program.command('cache').description('the answers that are kept');
+    cache
+      .command('inspect')
+      .argument('<name>')
+      .description('what is kept about a name')
+      .action((name: string) => this.#print('cache.inspect', { name }, cacheText));
+    cache
+      .command('flush')
+      .argument('[name]', 'everything without it')
+      .option('--below', 'all names below it too')
+      .description('forget it')
+      .action((name: string | undefined, { below = false }: { below?: boolean }) =>
+        this.#print('cache.flush', { name, below }, ({ flushed }) =>
+          flushed === 1 ? 'Forgot 1 answer.' : `Forgot ${String(flushed)} answers.`,
+        ),
+      );
   }
 
   get #asJson(): boolean {

@@ -29,8 +29,8 @@ export class CommandError extends Error {
   }
 }
 
-/** An owner that takes longer hangs; waiting for it would cost the restore its two seconds. */
-const COMMAND_MS = 1_500;
+/** An owner that takes longer hangs. Ended too early, on a busy machine, it does half its work. */
+const COMMAND_MS = 5_000;
 const OUTPUT_BYTES_MAX = 1024 * 1024;
 
 export const runCommand: RunCommand = async (file, args, options = {}) => {

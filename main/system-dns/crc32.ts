@@ -3,15 +3,14 @@
  * because node:zlib and node:crypto take memory that the guardian should not.
  */
 
-const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
-  let value = index;
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
-  return value;
-});
+const POLYNOMIAL = 0xedb88320;
 
-/** @returns 32 bits, unsigned */
+/** Bit by bit, without a table: a journal has a few kilobytes. @returns 32 bits, unsigned */
 export function crc32(bytes: Uint8Array): number {
   let sum = 0xffffffff;
-  for (const byte of bytes) sum = (TABLE[(sum ^ byte) & 0xff] as number) ^ (sum >>> 8);
+  for (const byte of bytes) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? POLYNOMIAL ^ (sum >>> 1) : sum >>> 1;
+  }
   return ~sum >>> 0;
 }

@@ -5,8 +5,13 @@ import type { Verdict } from './guardian-watch.ts';
 import type { DnsServer } from './owner.ts';
 import type { RestoreReport } from './restore.ts';
 
-/** First line that the guardian reads. */
+/** Environment variable with the orders as JSON: nobody else's process can read it. */
+export const ORDERS_VARIABLE = 'SLUICE_GUARDIAN_ORDERS';
+
+/** What the guardian has to know. */
 export interface GuardianOrders {
+  /** PID of the app, whose child the guardian is. */
+  readonly appPid: number;
   /** Of the journal. */
   readonly directory: string;
   /** Where the engine answers. */

@@ -5,12 +5,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../contract/errors.ts';
-import type { GuardianOrders, GuardianReport } from './guardian-orders.ts';
+import { ORDERS_VARIABLE, type GuardianOrders, type GuardianReport } from './guardian-orders.ts';
 
 /** A guardian that is not armed by then is none: the takeover is called off. */
 const ARMED_MS = 5_000;
 /** Smaller young generation, no helper threads: it has nothing to compute. */
-const NODE_FLAGS = ['--max-semi-space-size=1', '--v8-pool-size=0', '--max-old-space-size=64'];
+const NODE_FLAGS = ['--max-semi-space-size=1', '--v8-pool-size=0'];
 
 export interface GuardianEvents {
   /** It ended without having been asked to, and without having restored. */
@@ -35,12 +35,10 @@ export const startGuardian: StartGuardian = async (orders, events) => {
   const child = spawn(process.execPath, [...NODE_FLAGS, entryFile()], {
     detached: true, // its own session: a closed terminal or Ctrl-C does not reach it
     cwd: '/',
-    stdio: ['pipe', 'pipe', 'ignore'],
-    env: guardianEnvironment(),
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: guardianEnvironment(orders),
   });
   const guardian = new GuardianChild(child, events);
-  child.stdin.on('error', () => undefined); // its exit says more
-  child.stdin.write(`${JSON.stringify(orders)}\n`);
   await guardian.armed();
   child.unref();
   return guardian;
@@ -101,14 +99,9 @@ class GuardianChild implements GuardianHandle {
   }
 
   async dismiss(): Promise<void> {
-    if (!this.#isDismissed) {
-      this.#isDismissed = true;
-      this.#child.stdin?.write('bye\n');
-      this.#child.stdin?.end();
-    }
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), ARMED_MS);
+    this.#isDismissed = true;
+    this.#child.kill('SIGKILL'); // it keeps nothing that would have to be closed
     await this.#ended;
-    clearTimeout(timer);
   }
 
   #line(line: string, arm: () => void): void {
@@ -130,13 +123,15 @@ function entryFile(): string {
   return fileURLToPath(new URL(`system-dns/${name}`, root));
 }
 
-/** Electron's program runs as plain Node with this variable; two arenas fewer cost nothing. */
-function guardianEnvironment(): NodeJS.ProcessEnv {
+/** Electron's program runs as plain Node with the first; the others keep free memory away. */
+function guardianEnvironment(orders: GuardianOrders): NodeJS.ProcessEnv {
   const { PATH, DBUS_SYSTEM_BUS_ADDRESS, SystemRoot } = process.env;
   return {
     ELECTRON_RUN_AS_NODE: '1',
     MALLOC_ARENA_MAX: '1',
-    UV_THREADPOOL_SIZE: '2',
+    MALLOC_TOP_PAD_: '0',
+    MALLOC_TRIM_THRESHOLD_: '0',
+    [ORDERS_VARIABLE]: JSON.stringify(orders),
     ...(PATH !== undefined && { PATH }),
     ...(DBUS_SYSTEM_BUS_ADDRESS !== undefined && { DBUS_SYSTEM_BUS_ADDRESS }),
     ...(SystemRoot !== undefined && { SystemRoot }),

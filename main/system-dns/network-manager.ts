@@ -144,25 +144,31 @@ export function deviceItem(
   servers: readonly string[],
   skip: string,
 ): OwnerItem {
-  const properties: Record<string, boolean | number | string[]> = {};
-  const domains: string[] = [];
-  for (const family of ['ipv4', 'ipv6'] as const) {
-    const section = applied[family] ?? {};
-    for (const one of (section['dns-search'] ?? []) as string[]) {
-      if (one.startsWith('~') || skip !== '') domains.push(one.replace(/^~/, ''));
-    }
-    if (!METHODS_WITH_DNS.has(String(section['method']))) continue;
-    properties[`${family}.dns`] = (section['dns-data'] ?? []) as string[];
-    properties[`${family}.ignore-auto-dns`] = section['ignore-auto-dns'] === true;
-    properties[`${family}.dns-priority`] = Number(section['dns-priority'] ?? 0);
-  }
+  const families = ['ipv4', 'ipv6'] as const;
+  const domains = families
+    .flatMap((family) => (applied[family]?.['dns-search'] ?? []) as string[])
+    .filter((one) => one.startsWith('~') || skip !== '')
+    .map((one) => one.replace(/^~/, ''));
   return {
     key: `${String(applied['connection']?.['uuid'])} ${name}`,
     label: name,
     skip,
-    properties,
+    properties: {
+      ...familyProperties('ipv4', applied['ipv4']),
+      ...familyProperties('ipv6', applied['ipv6']),
+    },
     servers,
     routingDomains: [...new Set(domains.filter((domain) => domain !== '' && domain !== '.'))],
+  };
+}
+
+/** None for a family that takes no servers. */
+function familyProperties(family: string, section: Settings[string] = {}): Properties {
+  if (!METHODS_WITH_DNS.has(String(section['method']))) return {};
+  return {
+    [`${family}.dns`]: (section['dns-data'] ?? []) as string[],
+    [`${family}.ignore-auto-dns`]: section['ignore-auto-dns'] === true,
+    [`${family}.dns-priority`]: Number(section['dns-priority'] ?? 0),
   };
 }
 

@@ -147,7 +147,7 @@ export function linkItem(
     properties: {
       dns,
       domains: pairs.map(([domain, isRoute]) => (isRoute ? `~${domain}` : domain)),
-      dnsOverTls: String(found['DNSOverTLS'] ?? 'no'),
+      dnsOverTls: typeof found['DNSOverTLS'] === 'string' ? found['DNSOverTLS'] : 'no',
     },
     servers: dns,
     routingDomains: routing.map(([domain]) => domain),

@@ -2,7 +2,13 @@
  * Gives the resolver back as the journal says. Run by the switch, by the guardian, at the next
  * start, at boot, and by hand; running it twice, or in two processes at once, does no harm.
  */
-import { asksOnlyUs, planUndo, type OwnerItem, type ResolverOwner } from './owner.ts';
+import {
+  asksOnlyUs,
+  planUndo,
+  type OwnerItem,
+  type ResolverOwner,
+  type UndoPlan,
+} from './owner.ts';
 import type { Journal, JournalFile } from './journal.ts';
 
 export interface RestoredItem {
@@ -77,24 +83,29 @@ async function undoItem(
   if (!now) return { label, outcome: 'gone', reason: '' };
   const ours = owner.target(before, journal.servers) ?? {};
   const plan = planUndo(before.properties, ours, now.properties);
-  const asksUs = asksOnlyUs(now, journal.servers) && !asksOnlyUs(before, journal.servers);
   try {
     await options.onStep?.(`write ${label}`);
-    await owner.write(before, plan.write);
-    if (plan.leftAlone.length === 0) {
-      const outcome = Object.keys(plan.write).length > 0 ? 'restored' : 'unchanged';
-      return { label, outcome, reason: '' };
+    if (Object.keys(plan.write).length > 0) await owner.write(before, plan.write);
+    else if (plan.leftAlone.length > 0 && wouldAskNobody(journal, before, now)) {
+      await owner.write(before, owner.mend?.(before, now, journal.servers) ?? before.properties);
+      return { label, outcome: 'mended', reason: 'changed since, but it asked only Sluice' };
     }
-    const servers = plan.leftAlone.join(', ');
-    if (!asksUs || Object.keys(plan.write).length > 0) {
-      return { label, outcome: 'yours', reason: `changed since, left as it is: ${servers}` };
-    }
-    // It was changed, but without us it would ask nobody.
-    await owner.write(before, owner.mend?.(before, now, journal.servers) ?? before.properties);
-    return { label, outcome: 'mended', reason: `changed since (${servers}); it asked only Sluice` };
+    return { label, ...outcomeOf(plan) };
   } catch (error) {
     return failed(label, error);
   }
+}
+
+function outcomeOf({ write, leftAlone }: UndoPlan): Omit<RestoredItem, 'label'> {
+  if (leftAlone.length > 0) {
+    return { outcome: 'yours', reason: `changed since, left as it is: ${leftAlone.join(', ')}` };
+  }
+  return { outcome: Object.keys(write).length > 0 ? 'restored' : 'unchanged', reason: '' };
+}
+
+/** It was changed, but asks only us, and did not do so before: without us it has no DNS. */
+function wouldAskNobody({ servers }: Journal, before: OwnerItem, now: OwnerItem): boolean {
+  return asksOnlyUs(now, servers) && !asksOnlyUs(before, servers);
 }
 
 /** Without a journal to trust: whatever asks only loopback servers gets its owner's own again. */

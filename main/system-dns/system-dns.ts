@@ -261,7 +261,8 @@ export function loopbackServers(listening: readonly string[]): DnsServer[] {
     const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[v6 ?? v4 ?? ''] ?? v6 ?? v4 ?? '';
     return address === '::1' || address.startsWith('127.') ? [{ address, port: Number(port) }] : [];
   });
-  return servers.sort((one, other) => one.address.length - other.address.length).reverse();
+  const isV6 = ({ address }: DnsServer): boolean => address.includes(':');
+  return [...servers.filter((one) => !isV6(one)), ...servers.filter(isV6)];
 }
 
 /** A server without the name that its certificate should have: "9.9.9.9#dns.quad9.net". */

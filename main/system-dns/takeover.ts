@@ -195,7 +195,7 @@ export class Takeover {
   async #newGuardian(journal: Journal): Promise<GuardianHandle> {
     const { directory, instance, startGuardian } = this.#options;
     return startGuardian(
-      { directory, servers: journal.servers, instance },
+      { appPid: process.pid, directory, servers: journal.servers, instance },
       {
         onDied: (reason) => void this.#queue(() => this.#replaceGuardian(journal.id, reason)),
         onRestored: (report) => void this.#queue(() => this.#wasRestored(journal.id, report)),
@@ -220,8 +220,7 @@ export class Takeover {
    */
   async #wasRestored(id: string, report: GuardianReport): Promise<void> {
     if (this.#held?.journal.id !== id) return;
-    await this.#giveBack('');
-    if (this.#held !== null) return;
+    if ((await this.#giveBack('')).outcome === 'partly') return;
     const why =
       report.verdict === 'engine-silent' ? 'the engine did not answer' : 'the app did not answer';
     this.#set({ ...OFF, phase: 'degraded', reason: `the guardian gave the resolver back: ${why}` });

@@ -54,7 +54,11 @@ export function drawPlot(
       legend: { show: false },
       padding: [8, 18, 0, 0],
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-      scales: { y: { range: (_plot, _low, high) => [0, Math.max(4, high * 1.06)] } },
+      // A bar stands to the right of its time, so the newest one needs a step of room.
+      scales: {
+        x: { range: (plot, low, high) => [low, high + stepOf(plot.data[0])] },
+        y: { range: (_plot, _low, high) => [0, Math.max(4, high * 1.06)] },
+      },
       series: [
         {},
         series('Queries', color('--chart-queries')),
@@ -87,6 +91,12 @@ export function drawPlot(
     [[], [], []],
     element,
   );
+}
+
+/** Distance between the times; 0 for fewer than two. */
+function stepOf(times: ArrayLike<number>): number {
+  const { length } = times;
+  return length < 2 ? 0 : (times[length - 1] ?? 0) - (times[length - 2] ?? 0);
 }
 
 /** Hours within a day or two, days beyond. */

@@ -16,9 +16,9 @@ import { answerAddress, FakeUpstream } from '../support/fake-upstream.ts';
 import { makeFolder } from '../support/running-program.ts';
 
 function policy(options: PolicyOptions): PolicyMessage {
-  const { suffixes: _, ...rest } = enginePolicy(options);
   return {
-    ...rest,
+    ...enginePolicy(options),
+    suffixes: [],
     rules: compileRules([]),
     lists: compileRules(['||blocked.example^']),
   };

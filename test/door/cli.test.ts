@@ -29,6 +29,7 @@ test('alone it prints the help', async () => {
     'tail',
     'rules',
     'lists',
+    'cache',
     'open',
   ]) {
     assert.match(out, new RegExp(`^ {2}${command}\\b`, 'm'));
@@ -81,6 +82,12 @@ test('commands for people', async (t) => {
   assert.match((await run('lists', 'add', 'N', 'https://n.example/')).out, /names in all/);
   assert.match((await run('lists', 'disable', 'N')).out, /names in all/);
   assert.match((await run('lists', 'remove', 'N')).out, /names in all/);
+  assert.equal(
+    (await run('cache', 'inspect', 'x.example')).out,
+    'Nothing is kept about x.example.\n',
+  );
+  assert.equal((await run('cache', 'flush', 'x.example', '--below')).out, 'Forgot 2 answers.\n');
+  assert.equal((await run('cache', 'flush')).out, 'Forgot 0 answers.\n');
   assert.equal((await run('open')).out, `${http}/#token=${TOKEN}\n`);
   const status = JSON.parse((await run('--json', 'status')).out) as { version: string };
   assert.equal(status.version, '1.2.3');

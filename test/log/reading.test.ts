@@ -183,7 +183,7 @@ test('a heavy report while 5,000 records a second come in: none is dropped', asy
   const many = otherConnection(t, directory);
   many.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400000)
     INSERT INTO queries SELECT NULL, ${Date.now()}, '10.0.0.' || (i % 200),
-      'host' || i || '.example', 1, 2, 1, 0, 0, 1, 0, 10, 0 FROM n`);
+      'host' || i || '.example', 1, 2, 1, 0, 0, 1, 0, 10, 0, '' FROM n`);
   many.exec('UPDATE minutes SET last_id = (SELECT max(id) FROM queries)');
   const storedBefore = log.state.stored;
   const pushedBefore = ring.pushed;

@@ -45,7 +45,7 @@ test('old rows behind newer ones are found as well, and those another program pu
   await store(open, 1_500, nowMs - 8 * DAY_MS);
   const database = otherConnection(t, open.directory);
   database.exec(`INSERT INTO queries
-    SELECT NULL, ${nowMs - 9 * DAY_MS}, '10.0.0.1', 'foreign.example', 1, 0, 0, 0, 0, 0, 0, 0, 0
+    SELECT NULL, ${nowMs - 9 * DAY_MS}, '10.0.0.1', 'foreign.example', 1, 0, 0, 0, 0, 0, 0, 0, 0, ''
     FROM queries LIMIT 10`);
   await store(open, 10, nowMs);
   await open.log.prune();

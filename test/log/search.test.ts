@@ -12,7 +12,7 @@ function table(count: number): Database {
   migrate(database);
   database.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
     INSERT INTO queries SELECT i, i * 1000, '10.0.0.1', 'host' || i || '.example',
-      1, 0, 0, 0, 0, 0, 0, 10, 0 FROM n`);
+      1, 0, 0, 0, 0, 0, 0, 10, 0, '' FROM n`);
   database.exec(`INSERT INTO minutes SELECT time_ms / 60000, count(*), 0, 0, 0, 0, 0, 0, 0,
     min(id), max(id) FROM queries GROUP BY time_ms / 60000`);
   return database;
@@ -37,7 +37,7 @@ test('a clock that went back does not hide rows of a span of time', () => {
   const database = table(10_000);
   // Rows 10,001 and 10,002 carry the time of row 60: their minute now ends at the last id.
   database.exec(`INSERT INTO queries SELECT id + 9941, time_ms, client, 'back' || id || '.example',
-      1, 0, 0, 0, 0, 0, 0, 10, 0 FROM queries WHERE id IN (60, 61);
+      1, 0, 0, 0, 0, 0, 0, 10, 0, '' FROM queries WHERE id IN (60, 61);
     UPDATE minutes SET queries = queries + 2, last_id = 10002 WHERE minute = 1`);
   const found = searchQueries(
     database,

@@ -78,16 +78,16 @@ test('getaddrinfo of the C library', { skip: namespaces }, async (t) => {
     'missing.example',
     'localhost',
   ];
-  let stdout = '';
+  let found: Record<string, string>;
   try {
-    ({ stdout } = await run('unshare', ['-rnm', process.execPath, script, folder, ...names]));
+    const { stdout } = await run('unshare', ['-rnm', process.execPath, script, folder, ...names]);
+    found = JSON.parse(stdout) as Record<string, string>;
   } catch (error) {
     const said = String((error as { stderr?: string }).stderr ?? error);
     if (!/unshare|Operation not permitted/.test(said)) throw error;
     t.skip(`needs user namespaces: ${said.slice(0, 100)}`);
     return;
   }
-  const found = JSON.parse(stdout) as Record<string, string>;
   assert.equal(found['www.site.example'], '192.0.2.10');
   assert.equal(found['alias.site.example'], '192.0.2.10');
   assert.equal(found['big.site.example']?.split(' ').length, 100);

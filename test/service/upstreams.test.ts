@@ -80,6 +80,8 @@ test('troubles come and go by name', async (t) => {
 
 test('a clock in 1970 is told while an upstream needs certificates, and until it is set', async (t) => {
   const { service, clock, file } = await setUp(t);
+  await writeFile(file, 'dns: { upstreams: ["9.9.9.9"] }\n');
+  await service.reload();
   clock.wall = 86_400_000;
   clock.advance(5_000);
   assert.deepEqual(service.health().notices, [], 'plain upstreams need no clock');

@@ -37,7 +37,7 @@ const found: Record<string, string> = {};
 for (const name of names) {
   found[name] = await promisify(execFile)('getent', ['ahostsv4', name]).then(
     ({ stdout }) => [...new Set(stdout.match(/^\S+/gm) ?? [])].sort().join(' '),
-    (error: { code?: number }) => `exit ${String(error.code)}`,
+    (error: unknown) => `exit ${String((error as { code?: number }).code)}`,
   );
 }
 process.stdout.write(`${JSON.stringify(found)}\n`);

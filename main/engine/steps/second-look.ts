@@ -44,6 +44,17 @@ export function leadsToBlocked(
   const own = decide(policy, query);
   if (own === VERDICT_USER_ALLOW) return false;
   const onlyRules = own === VERDICT_LIST_ALLOW || CONNECTIVITY_NAMES.has(query);
+  return hasBlockedTarget(turn, policy, answer, name, onlyRules);
+}
+
+function hasBlockedTarget(
+  turn: Turn,
+  policy: Policy,
+  answer: Answer,
+  name: AnswerName,
+  onlyRules: boolean,
+): boolean {
+  const { query } = turn;
   const { bytes, bodyAt, bodyLength, answerCount } = answer;
   const end = bodyAt + bodyLength;
   let at = bodyAt;

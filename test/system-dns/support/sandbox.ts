@@ -23,7 +23,7 @@ export function missingForSandbox(): string | false {
   if (process.platform !== 'linux') return 'needs Linux';
   if (process.getuid?.() !== 0) return 'needs root, for namespaces of its own';
   const packages = { unshare: 'util-linux', nsenter: 'util-linux', ip: 'iproute2' };
-  const more = { 'dbus-daemon': 'dbus', dnsmasq: 'dnsmasq-base', getent: 'libc-bin' };
+  const more = { 'dbus-daemon': 'dbus', dnsmasq: 'dnsmasq-base', getent: 'libc-bin', cc: 'gcc' };
   const missing = Object.entries({ ...packages, ...more }).filter(([tool]) => !findTool(tool));
   if (missing.length === 0) return false;
   return `needs ${missing.map(([tool]) => tool).join(', ')}; install with: apt-get install ${missing.map(([, name]) => name).join(' ')}`;
