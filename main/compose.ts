@@ -26,6 +26,7 @@ import { realClock } from './service/clock.ts';
 import { ConfigStore } from './service/config-store.ts';
 import { Closers } from './service/closers.ts';
 import { Health } from './service/health.ts';
+import { ListNews } from './service/list-news.ts';
 import { AddressBook } from './service/address-book.ts';
 import { NetworkWatch } from './service/network-watch.ts';
 import { buildPolicy } from './service/policy-builder.ts';
@@ -215,6 +216,7 @@ async function startParts(
 interface Late {
   service?: Service;
   plane?: DataPlane;
+  lists?: ListManager;
 }
 
 /** What the data plane needs to know about upstreams, and who keeps it up to date. */
@@ -292,7 +294,11 @@ async function openLists(
   lookup: LookupFunction,
   late: Late,
 ): Promise<ListManager> {
-  return ListManager.open({
+  const news = new ListNews();
+  const tell = (): void => {
+    for (const line of news.read(late.lists?.statuses() ?? [])) options.onProgress?.(line);
+  };
+  late.lists = await ListManager.open({
     directory: join(options.dataDirectory, 'lists'),
     sources: config.lists,
     refreshHours: config.listRefreshHours,
@@ -302,8 +308,13 @@ async function openLists(
       late.service?.tableChanged();
       options.onTable?.();
     },
-    onStatus: () => late.service?.stateChanged(),
+    onStatus: () => {
+      late.service?.stateChanged();
+      tell();
+    },
   });
+  tell();
+  return late.lists;
 }
 
 async function openLog(

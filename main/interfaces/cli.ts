@@ -8,6 +8,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { ERROR_CODES, toWire } from '../contract/errors.ts';
 import type { MethodName, MethodOutput } from '../contract/methods.ts';
 import { connect, type CliClient } from './cli-client.ts';
+import { addList } from './cli-lists.ts';
 import {
   cacheText,
   checkText,
@@ -192,9 +193,9 @@ class Commands {
           .choices(['auto', 'hosts', 'domains', 'adblock', 'wildcard'])
           .default('auto'),
       )
-      .action((name: string, url: string, { format }: { format: string }) =>
-        this.#print('lists.add', { name, url, format }, listsText),
-      );
+      .action(async (name: string, url: string, { format }: { format: string }) => {
+        this.#write(await addList(await this.#connect(), { name, url, format }), listsText);
+      });
     lists
       .command('remove')
       .argument('<name>')
@@ -243,7 +244,10 @@ class Commands {
     text: (value: MethodOutput<Name>) => string,
   ): Promise<void> {
     const client = await this.#connect();
-    const value = (await client.call(name, input)) as MethodOutput<Name>;
+    this.#write((await client.call(name, input)) as MethodOutput<Name>, text);
+  }
+
+  #write<Value>(value: Value, text: (value: Value) => string): void {
     this.#output.out(`${this.#asJson ? JSON.stringify(value) : text(value)}\n`);
   }
 

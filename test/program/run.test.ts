@@ -242,3 +242,19 @@ test('a named settings file that is missing is a mistake, and none is made', asy
   assert.match(one.err, /there is no settings file \S+typo\.yaml/);
   assert.ok(!(await readdir(home.folder)).includes('typo.yaml'));
 });
+
+test('lists add waits for the list, and says whether it is in use', async (t) => {
+  const home = await makeHome(t);
+  const one = home.run();
+  await one.ready();
+  const add = (name: string, url: string) =>
+    new Sluice(['lists', 'add', name, url, '--data-dir', home.dataDirectory]);
+  await writeFile(join(home.folder, 'more.txt'), 'more.example\n');
+  const good = add('More', `file://${home.folder}/more.txt`);
+  assert.equal(await good.exited, 0, good.err);
+  assert.match(good.out, /^More +ok +1 /m);
+  const bad = add('Gone', `file://${home.folder}/gone.txt`);
+  assert.equal(await bad.exited, 1);
+  assert.match(bad.err, /^sluice: list "Gone" is in the settings now, but not in use: \S/);
+  assert.match(one.err, /^sluice: list "Gone" failed: /m);
+});
