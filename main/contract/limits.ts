@@ -39,6 +39,8 @@ export const LIMITS = {
   tcpConnectionsMax: 512,
   /** TCP connections from one client address. */
   tcpConnectionsPerClientMax: 32,
+  /** The same for 127.0.0.0/8 and ::1, where one address stands for every program. */
+  tcpConnectionsPerLoopbackMax: 256,
   /** Questions of one TCP connection that may be unanswered. RFC 7766 §6.2.1.1. */
   tcpPipelineMax: 128,
   /** Idle time after which a client's TCP connection is closed. RFC 7766 §6.2.3. */

@@ -5,7 +5,7 @@
  *
  * Runs in the main thread; opened by compose.ts.
  */
-import type { Server as HttpServer } from 'node:http';
+import type { IncomingMessage, Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { LIMITS } from '../contract/limits.ts';
 import type { HttpDoorOptions } from './http.ts';
@@ -23,12 +23,8 @@ export async function openHttpDoor(options: HttpDoorOptions): Promise<HttpDoor> 
   // Half-open and without delay as node:http wants its connections; paused until it has them.
   const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true });
   server.on('connection', (socket) => {
-    void clients.take(socket);
-  });
-  server.maxConnections = LIMITS.httpConnectionsMax;
-  let refused = 0;
-  server.on('drop', () => {
-    refused++;
+    if (clients.makeRoom()) void clients.take(socket);
+    else socket.destroy();
   });
   await listen(server, options.address, options.port);
   const bound = server.address() as AddressInfo;
@@ -36,7 +32,7 @@ export async function openHttpDoor(options: HttpDoorOptions): Promise<HttpDoor> 
     name: 'HTTP clients',
     capacity: LIMITS.httpConnectionsMax,
     depth: clients.open,
-    dropped: refused,
+    dropped: clients.refused,
   }));
   let closing: Promise<void> | undefined;
   return {
@@ -49,7 +45,12 @@ export async function openHttpDoor(options: HttpDoorOptions): Promise<HttpDoor> 
 /** Hands connections to the HTTP server, which is made for the first one. */
 class Clients {
   readonly #options: HttpDoorOptions;
+  /** Oldest first. */
   readonly #sockets = new Set<Socket>();
+  /** Of those: they have sent a whole request head. */
+  readonly #asking = new WeakSet<Socket>();
+  /** Connections closed for want of room. */
+  refused = 0;
   #http: Promise<HttpServer> | undefined;
   #isClosed = false;
 
@@ -59,6 +60,22 @@ class Clients {
 
   get open(): number {
     return this.#sockets.size;
+  }
+
+  /**
+   * Whether one more may come. At the bound the oldest that never sent a request makes room, so
+   * that connections which only stay open keep nobody out.
+   */
+  makeRoom(): boolean {
+    if (this.#sockets.size < LIMITS.httpConnectionsMax) return true;
+    this.refused++;
+    for (const socket of this.#sockets) {
+      if (this.#asking.has(socket)) continue;
+      this.#sockets.delete(socket);
+      socket.destroy();
+      return true;
+    }
+    return false;
   }
 
   async take(socket: Socket): Promise<void> {
@@ -88,7 +105,11 @@ class Clients {
 
   async #load(): Promise<HttpServer> {
     const { createHttpServer } = await import('./http.ts');
-    return createHttpServer(this.#options);
+    const http = createHttpServer(this.#options);
+    http.prependListener('request', ({ socket }: IncomingMessage) => {
+      this.#asking.add(socket);
+    });
+    return http;
   }
 }
 

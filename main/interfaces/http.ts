@@ -49,7 +49,7 @@ export interface HttpDoorOptions {
 const OWNER: Caller = { permission: 'write' };
 
 /** Times for a slow or silent client. Source: node:http, "server.requestTimeout". */
-const HEADERS_TIMEOUT_MS = 10_000;
+const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 /** A server that does not listen itself: http-door.ts hands it its connections. */

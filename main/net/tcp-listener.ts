@@ -25,12 +25,15 @@ export interface TcpBounds {
   readonly idleMs: number;
   readonly connectionsMax: number;
   readonly connectionsPerClientMax: number;
+  /** In place of it for loopback addresses. */
+  readonly connectionsPerLoopbackMax: number;
 }
 
 const BOUNDS: TcpBounds = {
   idleMs: LIMITS.tcpIdleMs,
   connectionsMax: LIMITS.tcpConnectionsMax,
   connectionsPerClientMax: LIMITS.tcpConnectionsPerClientMax,
+  connectionsPerLoopbackMax: LIMITS.tcpConnectionsPerLoopbackMax,
 };
 
 /**
@@ -125,6 +128,13 @@ class TcpListener implements Listener, ConnectionOwner {
     if (this.#connections.size === 0) this.#stopIdleTimer();
   }
 
+  /** One address stands for all programs of this machine, users and all. */
+  #mostOf(address: string): number {
+    const isLoopback = /^(::ffff:)?127\.|^::1$/.test(address);
+    const { connectionsPerLoopbackMax, connectionsPerClientMax } = this.#bounds;
+    return isLoopback ? connectionsPerLoopbackMax : connectionsPerClientMax;
+  }
+
   #accept(socket: Socket): void {
     const text = socket.remoteAddress ?? '::';
     const isDenied = !this.#isAdmitted(text);
@@ -134,7 +144,7 @@ class TcpListener implements Listener, ConnectionOwner {
       this.#isStopped ||
       isDenied ||
       open >= this.#bounds.connectionsMax ||
-      ofClient >= this.#bounds.connectionsPerClientMax
+      ofClient >= this.#mostOf(text)
     ) {
       this.#add('tcpRefused', 1);
       if (isDenied) this.#add('denied', 1);

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { LIMITS } from '../../main/contract/limits.ts';
@@ -275,4 +276,21 @@ test('a subscriber that reads nothing costs one update; what it missed is counte
   }
   assert.equal(accounted, rounds * rows.length);
   assert.ok(updates < rounds / 2, `${String(updates)} updates were kept for it`);
+});
+
+test('connections that never ask anything make room for one that does', async (t) => {
+  const { http, service } = await openDoors(t);
+  const { hostname, port } = new URL(http);
+  const silent = Array.from({ length: LIMITS.httpConnectionsMax + 20 }, () =>
+    connect(Number(port), hostname).on('error', () => undefined),
+  );
+  t.after(() => {
+    for (const socket of silent) socket.destroy();
+  });
+  await Promise.all(silent.map((socket) => once(socket, 'connect')));
+  assert.equal((await fetch(`${http}/health`)).status, 200);
+  const { queues } = await service.call('status', {});
+  const clients = queues.find(({ name }) => name === 'HTTP clients');
+  assert.ok((clients?.dropped ?? 0) >= 21);
+  assert.ok((clients?.depth ?? 0) <= LIMITS.httpConnectionsMax);
 });

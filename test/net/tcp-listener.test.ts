@@ -186,7 +186,7 @@ test('late answers beyond the bound of unread bytes end the connection', async (
 });
 
 test('connections beyond the bounds are refused and counted; a place that is free again is given', async (t) => {
-  const { connect, counters } = await open(t, { connectionsMax: 3, connectionsPerClientMax: 2 });
+  const { connect, counters } = await open(t, { connectionsMax: 3, connectionsPerLoopbackMax: 2 });
   const [first, second] = [await connect(), await connect()];
   const third = await connect();
   await third.closed();
@@ -199,6 +199,13 @@ test('connections beyond the bounds are refused and counted; a place that is fre
   assert.equal(nameIn(await fourth.next()), 'a.example');
   second.send(question('b.example'));
   assert.equal(nameIn(await second.next()), 'b.example');
+});
+
+test('programs of this machine share a wider bound than a client of the network', async (t) => {
+  const { connect, counters } = await open(t, { connectionsPerClientMax: 1 });
+  for (let count = 0; count < 40; count++) await connect();
+  assert.equal(counters.get('tcpConnections'), 40);
+  assert.equal(counters.get('tcpRefused'), 0);
 });
 
 test('the bound on all connections counts every listener of the thread', async (t) => {

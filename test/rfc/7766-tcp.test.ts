@@ -41,7 +41,7 @@ test('a query in single bytes, and two in one write', async (t) => {
 
 test('an idle connection is closed, and so is one above the bound', async (t) => {
   const gateway = await Gateway.open(t, reply, {
-    tcpBounds: { idleMs: 100, connectionsPerClientMax: 2 },
+    tcpBounds: { idleMs: 100, connectionsPerLoopbackMax: 2 },
   });
   const first = await TcpClient.open(gateway.tcp);
   const second = await TcpClient.open(gateway.tcp);
