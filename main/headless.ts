@@ -8,7 +8,7 @@
 import { isatty } from 'node:tty';
 import { parseArgs } from 'node:util';
 import type { Program } from './compose.ts';
-import { AppError, ERROR_CODES, type ErrorCode } from './contract/errors.ts';
+import { AppError, lineOf, type ErrorCode } from './contract/errors.ts';
 import { defaultDataDirectory } from './interfaces/data-directory.ts';
 import { keepCompiledCode } from './service/code-cache.ts';
 import { boundMemory, MemoryKeeper } from './service/memory-keeper.ts';
@@ -127,7 +127,12 @@ function announce(program: Program, http: string): void {
   const address = (first[1] ?? '').replace(/^\[|\]$/g, '').replace(/^0\.0\.0\.0$/, '127.0.0.1');
   const port = first[2] === '53' ? '' : ` -p ${first[2] ?? ''}`;
   say(`try: dig @${address === '::' ? '::1' : address}${port} doubleclick.net`);
-  say(`window: http://${http}/`);
+  say(
+    `window: http://${http.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:')}/`,
+  );
+  if (!/^(127\.|\[::1\]:)/.test(http)) {
+    say(`others on the network can reach the window at ${http}; it asks them for the token`);
+  }
 }
 
 /** SIGTERM and SIGINT stop the program cleanly; the second one ends it at once. */
@@ -189,8 +194,7 @@ async function onHangup(program: Program, signals: StopSignals): Promise<void> {
 /** One line: what failed, and what a person can do about it. */
 function fail(error: unknown): never {
   const code = error instanceof AppError ? error.code : undefined;
-  const advice = code === undefined || code === 'INTERNAL' ? '' : ` (${ERROR_CODES[code]})`;
-  say(messageOf(error) + advice);
+  say(error instanceof AppError ? lineOf(error) : messageOf(error));
   process.exit((code && EXIT_CODES[code]) ?? 1);
 }
 

@@ -22,7 +22,7 @@ export const ERROR_CODES = {
   SEARCH_TIMEOUT: 'narrow the search to a shorter time or a longer name',
   METHOD_UNKNOWN: 'use a method from the OpenAPI document',
   ARGUMENT_INVALID: 'correct the named argument',
-  NOT_ALLOWED: 'use the token of this instance',
+  NOT_ALLOWED: 'the token of this instance lets in',
   NOT_RUNNING: 'start Sluice first',
   ALREADY_RUNNING: 'stop the other instance, or use another data folder',
   TAKEOVER_HELD: 'switch the other instance off first',
@@ -54,6 +54,20 @@ export interface WireError {
 export function toWire(error: unknown): WireError {
   if (error instanceof AppError) return { code: error.code, message: error.message };
   return { code: 'INTERNAL', message: error instanceof Error ? error.message : String(error) };
+}
+
+/** Codes whose messages say themselves what to do. */
+const SELF_EXPLAINING: ReadonlySet<ErrorCode> = new Set([
+  'RULE_INVALID',
+  'ARGUMENT_INVALID',
+  'CONFIG_INVALID',
+  'NOT_RUNNING',
+]);
+
+/** One line for a person: what failed, and what to do about it where that is not said yet. */
+export function lineOf({ code, message }: WireError): string {
+  const line = message.replace(/\s*\n\s*/g, ' ');
+  return SELF_EXPLAINING.has(code) ? line : `${line} (${ERROR_CODES[code]})`;
 }
 
 /** The inverse of `toWire`. */

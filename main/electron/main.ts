@@ -9,7 +9,7 @@ import { app, dialog, Menu } from 'electron';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compose, type Program } from '../compose.ts';
-import { AppError, ERROR_CODES, type ErrorCode } from '../contract/errors.ts';
+import { AppError, lineOf, type ErrorCode } from '../contract/errors.ts';
 import { defaultDataDirectory } from '../interfaces/data-directory.ts';
 import { isDiskTrouble, makeFolder } from '../service/data-folder.ts';
 import { Printer } from '../service/printer.ts';
@@ -156,7 +156,7 @@ function hasToEnd(): boolean {
 /** Says what is wrong and ends; a person who clicked an icon has no terminal and sees a box. */
 async function fail(error: unknown): Promise<void> {
   const code = error instanceof AppError ? error.code : 'INTERNAL';
-  const message = `${messageOf(error)} (${ERROR_CODES[code]})`;
+  const message = error instanceof AppError ? lineOf(error) : messageOf(error);
   say(message);
   if (app.isPackaged && !isEnding) {
     await app.whenReady();

@@ -14,11 +14,17 @@ const CALL_MS = 120_000;
 export async function connect(dataDirectory: string): Promise<CliClient> {
   const running = await findRunning(dataDirectory);
   if (!running) {
-    throw new AppError('NOT_RUNNING', `Sluice is not running (data folder ${dataDirectory})`);
+    throw new AppError(
+      'NOT_RUNNING',
+      `Sluice is not running on the data folder ${dataDirectory}; start it with "sluice run"`,
+    );
   }
   if (running.http === null) {
     const pid = String(running.pid);
-    throw new AppError('NOT_RUNNING', `Sluice (process ${pid}) is starting or has no HTTP door`);
+    throw new AppError(
+      'NOT_RUNNING',
+      `Sluice (process ${pid}) is starting or has no HTTP door; try again`,
+    );
   }
   return new CliClient(running, running.http);
 }

@@ -20,8 +20,16 @@ export function statusText(status: Status): string {
     ['  cached', count(totals.cached + totals.stale)],
     ['  forwarded', count(totals.forwarded)],
     ['  failed', count(totals.failed)],
-    ['latency', `p50 ${duration(latency.local.p50Us)}, p99 ${duration(latency.local.p99Us)}`],
-    ['log', `${log.mode}, ${log.state}, ${count(log.stored)} stored, ${bytes(log.bytes)}`],
+    [
+      'latency',
+      totals.queries === 0
+        ? '–'
+        : `p50 ${duration(latency.local.p50Us)}, p99 ${duration(latency.local.p99Us)}`,
+    ],
+    [
+      'log',
+      `${log.mode}, ${log.state}, ${count(log.stored)} stored since start, ${bytes(log.bytes)}`,
+    ],
     ['log dropped', count(totals.logDropped)],
     ['memory', bytes(status.memory.rssBytes)],
   ]);

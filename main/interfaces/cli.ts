@@ -5,7 +5,8 @@
  * the method returns them; errors are one line on stderr, with --json {"error": …} on stdout.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { ERROR_CODES, toWire } from '../contract/errors.ts';
+import { lineOf, toWire, type ErrorCode } from '../contract/errors.ts';
+import { LIMITS } from '../contract/limits.ts';
 import type { MethodName, MethodOutput } from '../contract/methods.ts';
 import { connect, type CliClient } from './cli-client.ts';
 import { addList } from './cli-lists.ts';
@@ -19,6 +20,7 @@ import {
   tailText,
   upstreamsText,
 } from './cli-text.ts';
+import { programVersion } from '../service/resources.ts';
 import { defaultDataDirectory } from './data-directory.ts';
 
 interface Globals {
@@ -37,6 +39,13 @@ const STANDARD: CliOutput = {
   err: (text) => process.stderr.write(text),
 };
 
+/** Errors that are in what was typed. */
+const WRONG_USE: ReadonlySet<ErrorCode> = new Set([
+  'ARGUMENT_INVALID',
+  'RULE_INVALID',
+  'METHOD_UNKNOWN',
+]);
+
 /** Runs one command. @param argv  without node and script. @returns the exit code */
 export async function runCli(argv: readonly string[], output = STANDARD): Promise<number> {
   const program = buildProgram(output);
@@ -51,7 +60,7 @@ export async function runCli(argv: readonly string[], output = STANDARD): Promis
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     report(error, program.opts<Globals>().json === true, output);
-    return 1;
+    return WRONG_USE.has(toWire(error).code) ? 2 : 1;
   } finally {
     process.stdout.off('error', endAtClosedPipe);
   }
@@ -65,10 +74,7 @@ function endAtClosedPipe(error: NodeJS.ErrnoException): void {
 function report(error: unknown, asJson: boolean, output: CliOutput): void {
   const wire = toWire(error);
   if (asJson) output.out(`${JSON.stringify({ error: wire })}\n`);
-  else {
-    const advice = wire.code === 'INTERNAL' ? '' : ` (${ERROR_CODES[wire.code]})`;
-    output.err(`sluice: ${wire.message.replace(/\s*\n\s*/g, ' ')}${advice}\n`);
-  }
+  else output.err(`sluice: ${lineOf(wire)}\n`);
 }
 
 function buildProgram(output: CliOutput): Command {
@@ -80,7 +86,19 @@ function buildProgram(output: CliOutput): Command {
     )
     .option('--json', 'print results as JSON')
     .exitOverride()
-    .configureOutput({ writeOut: output.out, writeErr: output.err });
+    .configureOutput({
+      writeOut: output.out,
+      writeErr: output.err,
+      outputError: (text, write) => {
+        write(
+          `${text
+            .replace(/^error: /, 'sluice: ')
+            .trim()
+            .replace(/\s*\n\s*/g, ' ')}\n`,
+        );
+      },
+    })
+    .version(programVersion(), '--version', 'print the version');
   const cli = new Commands(program, output);
   cli.addRun();
   cli.addSwitch();
@@ -118,7 +136,11 @@ class Commands {
       .action(() => this.#print('status', {}, statusText));
     this.#program
       .command('pause')
-      .argument('[minutes]', 'how long; without it until "resume"', positive)
+      .argument(
+        '[minutes]',
+        `at most ${String(LIMITS.pauseMinutesMax)}; without it until "resume"`,
+        minutes,
+      )
       .description('stop blocking; queries are forwarded')
       .action((minutes?: number) => this.#print('pause', { minutes }, protectionText));
     this.#program
@@ -163,14 +185,17 @@ class Commands {
     const rules = this.#program.command('rules').description('your own block and allow rules');
     rules
       .command('list', { isDefault: true })
+      .description('print them')
       .action(() => this.#print('rules.list', {}, rulesText));
     rules
       .command('add')
+      .description('block or allow a name and everything below it')
       .argument('<rule>', '||name^ blocks, @@||name^ allows')
       .action((rule: string) => this.#print('rules.add', { rule }, rulesText));
     rules
       .command('remove')
-      .argument('<rule>')
+      .description('take a rule back')
+      .argument('<rule>', 'as printed by "rules"')
       .action((rule: string) => this.#print('rules.remove', { rule }, rulesText));
   }
 
@@ -178,6 +203,7 @@ class Commands {
     const lists = this.#program.command('lists').description('the lists of names to block');
     lists
       .command('list', { isDefault: true })
+      .description('print them with their state')
       .action(() => this.#print('lists.list', {}, listsText));
     lists
       .command('refresh')
@@ -186,7 +212,8 @@ class Commands {
       .action((name?: string) => this.#print('lists.refresh', { name }, listsText));
     lists
       .command('add')
-      .argument('<name>')
+      .description('add a list and wait until it is in use')
+      .argument('<name>', 'of your choice')
       .argument('<url>', 'https://…, file:///… or builtin:starter')
       .addOption(
         new Option('--format <format>')
@@ -198,6 +225,7 @@ class Commands {
       });
     lists
       .command('remove')
+      .description('remove a list from the settings')
       .argument('<name>')
       .action((name: string) => this.#print('lists.remove', { name }, listsText));
     for (const [verb, enabled] of [
@@ -206,6 +234,7 @@ class Commands {
     ] as const) {
       lists
         .command(verb)
+        .description(enabled ? 'use a list again' : 'keep a list without using it')
         .argument('<name>')
         .action((name: string) => this.#print('lists.enable', { name, enabled }, listsText));
     }
@@ -265,10 +294,11 @@ class Commands {
   }
 }
 
-function positive(text: string): number {
+function minutes(text: string): number {
   const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError('write a number of minutes above 0.');
-  return value;
+  const max = LIMITS.pauseMinutesMax;
+  if (value > 0 && value <= max) return value;
+  throw new InvalidArgumentError(`write a number of minutes above 0, at most ${String(max)}.`);
 }
 
 function json(text: string): unknown {

@@ -130,7 +130,7 @@ export async function findRunning(dataDirectory: string): Promise<RunInfo | null
     if (codeOf(error) === 'EACCES') {
       throw new AppError(
         'NOT_ALLOWED',
-        `${path}: only the user who runs Sluice may read it`,
+        `${path}: only the user who runs Sluice may read it; run this command as that user`,
         error,
       );
     }

@@ -52,7 +52,10 @@ function readRule(text: string, name: HostName): Rule['action'] {
   const verdict = name.readAny(bytes, 0, bytes.length);
   if (verdict !== VERDICT.rule) throw invalid(text, WRONG_NAMES[verdict] ?? whyNoRule(text));
   if (name.labelCount < 2) {
-    throw invalid(text, 'it is too wide: a name needs two labels, such as ads.example');
+    throw invalid(
+      text,
+      'it would cover a whole top-level domain; a rule needs a name with a dot, such as ads.example',
+    );
   }
   return allow === undefined ? 'block' : 'allow';
 }

@@ -81,7 +81,10 @@ function notOurselves(text: string, own: readonly string[]): UpstreamServer {
     .map((listen) => parseListen(listen))
     .some(({ address, port }) => address === server.address && port === server.port);
   if (!isOwn) return server;
-  throw new AppError('CONFIG_INVALID', `the upstream "${text}" is Sluice itself`);
+  throw new AppError(
+    'CONFIG_INVALID',
+    `dns: the server "${text}" is Sluice itself, which listens there (dns.listen or --listen)`,
+  );
 }
 
 function nameservers(file: string): string[] {

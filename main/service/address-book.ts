@@ -14,6 +14,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { LIMITS } from '../contract/limits.ts';
 import { writeFileAtomic } from './atomic-file.ts';
+import { writeTrouble } from './data-folder.ts';
 import type { ServiceClock } from './clock.ts';
 
 /** Time until a host that was found is looked up again. */
@@ -167,7 +168,7 @@ export class AddressBook {
     this.#saving = this.#saving
       .then(() => writeFileAtomic(file, text, { mode: 0o600 }))
       .catch((error: unknown) => {
-        onSaveFailed(error instanceof Error ? error.message : String(error));
+        onSaveFailed(writeTrouble(error, file));
       });
   }
 }

@@ -12,6 +12,8 @@ import type { LogState } from './parts.ts';
 export const LATELY_MS = 60_000;
 /** Failed questions without one upstream answer that make the upstreams a problem. */
 const FAILURES_MIN = 3;
+/** The same while no upstream has ever answered. */
+const FIRST_FAILURES_MIN = 2;
 /** How long a fault of the data plane is shown. */
 const FAULT_SHOWN_MS = 10 * 60_000;
 /** Problems kept by name; there are only a few names in the program. */
@@ -104,7 +106,9 @@ export class Health {
 
   #upstreamReasons(): string[] {
     const failed = this.#lately('failed');
-    if (failed < FAILURES_MIN || this.#lately('upstreamAnswered') > 0) return [];
+    const isNew = (this.#samples.at(-1)?.upstreamAnswered ?? 0) === 0;
+    if (failed < (isNew ? FIRST_FAILURES_MIN : FAILURES_MIN)) return [];
+    if (this.#lately('upstreamAnswered') > 0) return [];
     return [`No upstream server answered in the last minute; ${String(failed)} questions failed.`];
   }
 

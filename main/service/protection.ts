@@ -9,6 +9,7 @@ import { readFile } from 'node:fs/promises';
 import type { Protection } from '../contract/methods.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { writeFileAtomic } from './atomic-file.ts';
+import { writeTrouble } from './data-folder.ts';
 import type { ServiceClock } from './clock.ts';
 
 /** Longest time between two looks at the clocks during a pause. */
@@ -145,7 +146,7 @@ export class ProtectionSwitch {
     try {
       await writeFileAtomic(this.#options.file, text, { mode: 0o600 });
     } catch (error) {
-      this.#options.onSaveFailed(error instanceof Error ? error.message : String(error));
+      this.#options.onSaveFailed(writeTrouble(error, this.#options.file));
     }
   }
 }

@@ -4,7 +4,7 @@
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
-import { parseRule } from '../lists/rules.ts';
+import { parseRule, type Rule } from '../lists/rules.ts';
 import type { EditPlan } from './config-store.ts';
 
 type RulePlan = EditPlan<'rules'> | undefined;
@@ -38,17 +38,28 @@ export function planAddRule({ rules }: Config, text: string): RulePlan {
   return { change: { kind: 'append', entry }, wanted: [...rules, entry] };
 }
 
-/** Removes a rule, given in any spelling of it. @throws AppError RULE_UNKNOWN, RULE_INVALID */
+/** Removes a rule, given in any spelling of it. @throws AppError RULE_UNKNOWN */
 export function planRemoveRule({ rules }: Config, text: string): RulePlan {
   const index = indexOfRule(rules, text);
-  if (index < 0) throw new AppError('RULE_UNKNOWN', `removing failed: no rule is ${text}`);
+  if (index < 0) throw new AppError('RULE_UNKNOWN', `no such rule: ${text}`);
   return { change: { kind: 'remove', index }, wanted: rules.toSpliced(index, 1) };
+}
+
+/** Null for a text that is no rule, so that none can be equal to it. */
+function readRule(text: string): Rule | null {
+  try {
+    return parseRule(text);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'RULE_INVALID') return null;
+    throw error;
+  }
 }
 
 function indexOfRule(rules: readonly string[], text: string): number {
   const exact = rules.indexOf(text);
   if (exact >= 0) return exact;
-  const wanted = parseRule(text);
+  const wanted = readRule(text);
+  if (wanted === null) return -1;
   return rules.findIndex((other) => {
     const { action, name } = parseRule(other);
     return action === wanted.action && name === wanted.name;

@@ -2,6 +2,7 @@
  * What the schema of the settings cannot say: numbers inside addresses, names used twice, rules
  * that do not parse, limits the wrong way round. Called by service/settings-text.ts.
  */
+import { networkInterfaces } from 'node:os';
 import type { Config, ListSource } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
@@ -137,8 +138,17 @@ function endpoint(read: () => Endpoint): string | undefined {
 function reaches(server: string, own: string): boolean {
   if (server === own) return true;
   const any = /^(0\.0\.0\.0|\[::\])(:\d+)$/.exec(own);
-  const loopback = /^(127\.[\d.]+|\[::1\])(:\d+)$/.exec(server);
-  return any !== null && loopback !== null && any[2] === loopback[2];
+  const asked = /^(.*)(:\d+)$/.exec(server);
+  if (any === null || asked === null || any[2] !== asked[2]) return false;
+  const address = asked[1] ?? '';
+  return /^(127\.[\d.]+|\[::1\])$/.test(address) || ownAddresses().includes(address);
+}
+
+/** Addresses that this machine has now, IPv6 ones in brackets. */
+function ownAddresses(): string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address));
 }
 
 function networkConflict({ dns, limits }: Config): Finding | undefined {

@@ -43,7 +43,7 @@ for (const argv of [['status'], ['check', 'a.example'], ['tail'], ['pause', '5']
     assert.deepEqual([code, out], [1, '']);
     assert.match(
       err,
-      /^sluice: Sluice is not running \(data folder .*\) \(start Sluice first\)\n$/,
+      /^sluice: Sluice is not running on the data folder \S+; start it with "sluice run"\n$/,
     );
     const json = await sluice('--data-dir', folder, '--json', ...argv);
     assert.equal((JSON.parse(json.out) as { error: { code: string } }).error.code, 'NOT_RUNNING');
@@ -102,10 +102,32 @@ test('errors are one line with what to do, exit code 1; wrong usage is exit code
     failed.err,
     /^sluice: .*none\.example.* \(use a rule from the rules section .*\)\n$/,
   );
-  for (const argv of [['nope'], ['check'], ['pause', 'x'], ['pause', '0'], ['status', '--nope']]) {
+  const unknown = await run('rules', 'remove', 'nothere');
+  assert.deepEqual([unknown.code, /no such rule: nothere/.test(unknown.err)], [1, true]);
+  const wrongRule = await run('rules', 'add', '||com^');
+  assert.equal(wrongRule.err.match(/write \|\|name\^/g)?.length, 1, wrongRule.err);
+  for (const argv of [
+    ...[['nope'], ['check'], ['check', '192.0.2.1'], ['status', '--nope']],
+    ...[
+      ['pause', 'x'],
+      ['pause', '0'],
+      ['pause', '99999999'],
+      ['rules', 'add', '||com^'],
+    ],
+  ]) {
     const { code, err } = await run(...argv);
     assert.equal(code, 2, argv.join(' '));
-    assert.match(err, /^error: /, argv.join(' '));
+    assert.match(err, /^sluice: .*\n$/, argv.join(' '));
+  }
+});
+
+test('--version, and a description of every command', async () => {
+  assert.match((await sluice('--version')).out, /^\d+\.\d+\.\d+\n$/);
+  for (const group of ['rules', 'lists']) {
+    const { out } = await sluice(group, '--help');
+    const commands = out.slice(out.indexOf('Commands:')).split('\n').slice(1, -1);
+    assert.ok(commands.length > 3);
+    for (const line of commands) assert.match(line, /^ {2}\S+.* {2,}\S|^ {4,}\S/, line);
   }
 });
 

@@ -30,9 +30,9 @@ test('accepts the two forms and the usual spellings of them', () => {
 test('refuses everything else, saying why and what to write', () => {
   const rules = {
     '': /empty/,
-    '||com^': /too wide/,
-    com: /too wide/,
-    '*.com': /too wide/,
+    '||com^': /whole top-level domain/,
+    com: /whole top-level domain/,
+    '*.com': /whole top-level domain/,
     '||^': /no host name/,
     '*': /only stand at the front/,
     'ads.*': /only stand at the front/,

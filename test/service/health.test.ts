@@ -27,6 +27,16 @@ test('well without problems', () => {
   });
 });
 
+test('upstreams of which none ever answered are told after two failures', () => {
+  const clock = new FakeClock();
+  const health = new Health(clock);
+  const { counts } = new FakePlane();
+  health.sample({ ...counts, failed: 0, upstreamAnswered: 0 });
+  clock.advance(5_000);
+  health.sample({ ...counts, failed: 2, upstreamAnswered: 0 });
+  assert.match(report(health).degradedReasons.join(), /No upstream server answered .* 2 questions/);
+});
+
 test('upstreams that all fail for a while, and their recovery', () => {
   const clock = new FakeClock();
   const health = new Health(clock);

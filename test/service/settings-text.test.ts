@@ -3,6 +3,7 @@
  * message it must give, without the file's name.
  */
 import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { configSchema } from '../../main/contract/config.ts';
@@ -73,4 +74,21 @@ test('billions of laughs are refused', () => {
 test('the template says exactly the defaults', () => {
   const template = readFileSync(resourcePath('sluice.yaml'), 'utf8');
   assert.deepEqual(readSettings(template, 'template').config, configSchema.parse({}));
+});
+
+test('an upstream that is an address of this machine, while all of them are listened on', (t) => {
+  const own = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  if (own === undefined) {
+    t.skip('needs a network interface with an IPv4 address');
+    return;
+  }
+  const text = (port: number) =>
+    `dns: { listen: ["0.0.0.0:53"], upstreams: ["${own}:${String(port)}"] }`;
+  assert.throws(
+    () => readSettings(text(53), 'x'),
+    /dns\.upstreams\[0\]: .* Sluice itself listens on/,
+  );
+  assert.doesNotThrow(() => readSettings(text(5353), 'x'));
 });
