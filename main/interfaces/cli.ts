@@ -90,12 +90,7 @@ function buildProgram(output: CliOutput): Command {
       writeOut: output.out,
       writeErr: output.err,
       outputError: (text, write) => {
-        write(
-          `${text
-            .replace(/^error: /, 'sluice: ')
-            .trim()
-            .replace(/\s*\n\s*/g, ' ')}\n`,
-        );
+        write(inOurVoice(text));
       },
     })
     .version(programVersion(), '--version', 'print the version');
@@ -292,6 +287,16 @@ class Commands {
       if (lines.length > 0) this.#output.out(`${lines.join('\n')}\n`);
     });
   }
+}
+
+/** A message of commander as one line of ours. */
+function inOurVoice(text: string): string {
+  const line = text
+    .replace(/^error: /, '')
+    .replace(/^\S+ value '(.*?)' is invalid for \S+ '(.*?)'\. /, '$2: "$1" is not allowed, ')
+    .trim()
+    .replace(/\s*\n\s*/g, ' ');
+  return `sluice: ${line}\n`;
 }
 
 function minutes(text: string): number {

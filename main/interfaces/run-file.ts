@@ -6,7 +6,7 @@
  * `kill -9` or by another boot, whose id may now belong to somebody else, never blocks a start.
  * Mode 0600: it holds the token of the HTTP door.
  */
-import { constants, readFileSync } from 'node:fs';
+import { constants, readFileSync, renameSync } from 'node:fs';
 import { access, link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../contract/errors.ts';
@@ -199,10 +199,16 @@ async function linkNew(temporary: string, path: string): Promise<boolean> {
 
 /** Takes away a file whose process is gone. @throws AppError ALREADY_RUNNING when it is not */
 async function removeStale(path: string): Promise<void> {
-  const found = await readInfo(path);
-  if (found && isAlive(found)) throw alreadyRunning(found);
   const aside = uniqueBeside(path);
-  await rename(path, aside).catch(() => undefined); // another start was quicker
+  // In one go: the shorter the time between look and rename, the rarer the case below.
+  try {
+    const found = parseInfo(readFileSync(path, 'utf8'));
+    if (found && isAlive(found)) throw alreadyRunning(found);
+    renameSync(path, aside);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return; // another start was quicker
+    throw error;
+  }
   const taken = await readInfo(aside);
   // Between the look and the rename another start may have claimed the folder: give it back.
   if (taken && isAlive(taken)) {
@@ -222,8 +228,12 @@ function alreadyRunning(info: RunInfo): AppError {
 
 /** Null when there is no file, or it is not one of ours. */
 async function readInfo(path: string): Promise<RunInfo | null> {
+  return parseInfo(await readFile(path, 'utf8').catch(() => ''));
+}
+
+function parseInfo(text: string): RunInfo | null {
   try {
-    const value = JSON.parse(await readFile(path, 'utf8')) as Partial<RunInfo> | null;
+    const value = JSON.parse(text) as Partial<RunInfo> | null;
     if (typeof value?.pid !== 'number' || typeof value.token !== 'string') return null;
     const { pid, identity = '', version = '', dns = [], http = null, token } = value;
     return { pid, identity, version, dns, http, token };

@@ -106,6 +106,7 @@ test('errors are one line with what to do, exit code 1; wrong usage is exit code
   assert.deepEqual([unknown.code, /no such rule: nothere/.test(unknown.err)], [1, true]);
   const wrongRule = await run('rules', 'add', '||com^');
   assert.equal(wrongRule.err.match(/write \|\|name\^/g)?.length, 1, wrongRule.err);
+  assert.match((await run('pause', 'x')).err, /^sluice: minutes: "x" is not allowed, write a/);
   for (const argv of [
     ...[['nope'], ['check'], ['check', '192.0.2.1'], ['status', '--nope']],
     ...[
