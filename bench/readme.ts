@@ -33,7 +33,7 @@ export function figuresBlock(): string {
       `included, with ${count(redline.names)} listed names and the log on; Node ${machine.node}, ` +
       `dnsperf ${machine.generator}, commit ${redline.commit}.`,
     '',
-    '| path | most answers a second that held | at 10,000 a second: client p50 / p99 | engine p99 | CPU | memory | log lines dropped |',
+    '| path | most answers a second that held | at 10,000 a second: client p50 / p99 | engine p99 | CPU | memory, of it anonymous | log lines dropped |',
     '| --- | --- | --- | --- | --- | --- | --- |',
     ...redline.knees.map((knee) => row(knee.path, knee.qps, redline.steps)),
     '',
@@ -57,7 +57,7 @@ function row(path: string, qps: number, steps: readonly Step[]): string {
     `| ${path} | ${count(Math.floor(qps / 100) * 100)} | ${ms(step.clientP50Us)} / ` +
     `${ms(step.clientP99Us)} ms | ${ms(step.engineP99Us)} ms | ` +
     `${((step.cpuSeconds / seconds) * 100).toFixed(0)} % of a core | ` +
-    `${mib(step.rssBytes)} MiB | ${count(step.logDropped)} |`
+    `${mib(step.rssBytes)} MiB, ${mib(step.anonymousBytes)} | ${count(step.logDropped)} |`
   );
 }
 
