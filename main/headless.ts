@@ -37,12 +37,26 @@ interface RunOptions {
   readonly portFallback: boolean;
 }
 
+/** SQLite's prebuilt add-on needs this Node; on an older one it ends the process without a word. */
+const NODE_MAJOR_MIN = 22;
+
+/** @throws AppError ARGUMENT_INVALID when this Node is too old and no add-on of its own is named */
+function requireNode(): void {
+  const isOld = Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN;
+  if (!isOld || process.env['SLUICE_SQLITE_BINDING'] !== undefined) return;
+  throw new AppError(
+    'ARGUMENT_INVALID',
+    `Node ${process.versions.node} is too old; use Node 22 or newer, or "npm run headless"`,
+  );
+}
+
 /** Runs in the foreground until a signal; ends the process itself only when something failed. */
 async function run(argv: readonly string[]): Promise<void> {
   printer = new Printer();
   const signals = new StopSignals();
   let program: Program | undefined;
   try {
+    requireNode();
     const options = readRunOptions(argv);
     keepCompiledCode(options.dataDirectory);
     boundMemory();
