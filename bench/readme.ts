@@ -31,7 +31,8 @@ export function figuresBlock(): string {
     '',
     `Measured on ${String(machine.cores)} shared cores (${machine.cpuModel}), load generator ` +
       `included, with ${count(redline.names)} listed names and the log on; Node ${machine.node}, ` +
-      `dnsperf ${machine.generator}, commit ${redline.commit}.`,
+      `dnsperf ${machine.generator}, commit ${redline.commit}. Memory is what is resident after ` +
+      `program code that only starting needs was handed back to the system.`,
     '',
     '| path | most answers a second that held | at 10,000 a second: client p50 / p99 | engine p99 | CPU | memory, of it anonymous | log lines dropped |',
     '| --- | --- | --- | --- | --- | --- | --- |',
