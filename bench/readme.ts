@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Redline } from './load/redline.ts';
 import type { Machine } from './load/result-file.ts';
+import type { RivalFigure } from './load/rivals.ts';
 import type { Soak } from './load/soak.ts';
 import type { Step } from './load/verdict.ts';
 
@@ -25,6 +26,11 @@ interface Header {
 export function figuresBlock(): string {
   const redline = readResult('redline') as Header & Redline;
   const soak = readResult('soak') as Header & Soak;
+  const rivals = readResult('rivals') as Header & {
+    readonly rounds: number;
+    readonly logDropped: number;
+    readonly figures: readonly RivalFigure[];
+  };
   const { machine } = redline;
   const lines = [
     BEGIN,
@@ -42,12 +48,28 @@ export function figuresBlock(): string {
       `second, ${count(soak.answered)} answered, ${count(soak.wrongRcodes)} wrong, memory ` +
       `${mib(soak.rss.minBytes)} to ${mib(soak.rss.maxBytes)} MiB.`,
     '',
-    `Made by \`${redline.command} -- --out bench/results\` and ` +
-      `\`${soak.command} -- --out bench/results\`; the files are in \`bench/results/\`.`,
+    `The same list and load as fast as answers come, ${String(rivals.rounds)} interleaved rounds, as ` +
+      `a share of what a bare echo in C answers in the same round (median, lowest to highest). ` +
+      `Sluice has its query log on (at that rate it dropped and counted ` +
+      `${count(rivals.logDropped)} log lines over the whole run), the others have none; one thread each.`,
+    '',
+    '| path | server | share of the echo | CPU an answer, echo = 1 |',
+    '| --- | --- | --- | --- |',
+    ...rivals.figures.filter(({ name }) => name !== 'echo').map(rivalRow),
+    '',
+    `Made by \`${redline.command}\`, ` +
+      `\`${soak.command}\` and ` +
+      `\`${rivals.command}\`; the files are in \`bench/results/\`.`,
     '',
     END,
   ];
   return lines.join('\n');
+}
+
+function rivalRow({ path, name, shareOfEcho, cpuOfEcho }: RivalFigure): string {
+  const spread = ({ median, low, high }: RivalFigure['shareOfEcho']): string =>
+    `${median.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`;
+  return `| ${path} | ${name} | ${spread(shareOfEcho)} | ${spread(cpuOfEcho)} |`;
 }
 
 function row(path: string, qps: number, steps: readonly Step[]): string {

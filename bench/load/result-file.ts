@@ -29,14 +29,16 @@ export function machine(): Machine {
 /**
  * Writes `<folder>/<name>.json`; returns its path.
  *
- * @param command  the npm command that makes this file again
+ * @param command  the npm command that makes this file again; the arguments given are added
  */
 export function writeResult(folder: string, name: string, command: string, body: object): string {
   mkdirSync(join(ROOT, folder), { recursive: true });
   const path = join(ROOT, folder, `${name}.json`);
   const commit = run('git', ['-C', ROOT, 'rev-parse', '--short=12', 'HEAD']);
   const date = new Date().toISOString().slice(0, 10);
-  const result = { command, commit, date, machine: machine(), ...body };
+  const given = process.argv.slice(2).join(' ');
+  const full = given === '' ? command : `${command} -- ${given}`;
+  const result = { command: full, commit, date, machine: machine(), ...body };
   writeFileSync(path, `${JSON.stringify(result, null, 2)}\n`);
   return path;
 }
