@@ -99,6 +99,7 @@ remote-control:
   return { port, close: () => end(child) };
 }
 
+/** A UDP port of 127.0.0.1 that nothing used a moment ago. */
 export async function freePort(): Promise<number> {
   const socket = createSocket('udp4');
   await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));

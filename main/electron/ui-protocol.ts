@@ -7,22 +7,10 @@
  */
 import { readFile, realpath } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
+import { PAGE_POLICY } from '../interfaces/page-policy.ts';
 
 export const UI_SCHEME = 'app';
 export const UI_ORIGIN = 'app://sluice';
-
-/** Styles set by script are not inline styles; nothing here needs 'unsafe-inline'. */
-export const UI_POLICY = [
-  `default-src 'none'`,
-  `script-src 'self'`,
-  `style-src 'self'`,
-  `img-src 'self' data:`,
-  `font-src 'self'`,
-  `connect-src 'self'`,
-  `base-uri 'none'`,
-  `form-action 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ');
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -73,7 +61,7 @@ function refusal(status: number): Response {
 
 function headers(): Record<string, string> {
   return {
-    'content-security-policy': UI_POLICY,
+    'content-security-policy': PAGE_POLICY,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',

@@ -3,7 +3,6 @@
  * sink, counters and the client. The engine itself does no I/O; tests own time and network.
  */
 import type { Outcome, Reason } from '../contract/outcome.ts';
-import type { Query } from './query.ts';
 
 /** Time. Monotonic and wall clock are separate: a stepped wall clock must not age the cache. */
 export interface Clock {
@@ -111,6 +110,3 @@ export interface Counters {
   /** COUNTER_BLOCK_SLOTS doubles (contract/counters.ts). */
   readonly slots: Float64Array;
 }
-
-/** Called with each parsed query whose answer needs a decision trace; used by `check` and replay. */
-export type Trace = (step: string, query: Query) => void;

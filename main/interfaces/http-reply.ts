@@ -4,19 +4,7 @@
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ErrorCode, WireError } from '../contract/errors.ts';
-
-/** The page may load and call nothing but this door; styles set by script are not inline styles. */
-const PAGE_POLICY = [
-  `default-src 'none'`,
-  `script-src 'self'`,
-  `style-src 'self'`,
-  `img-src 'self' data:`,
-  `font-src 'self'`,
-  `connect-src 'self'`,
-  `base-uri 'none'`,
-  `form-action 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ');
+import { PAGE_POLICY } from './page-policy.ts';
 
 /** Sent with every answer. */
 export const SECURITY_HEADERS = {

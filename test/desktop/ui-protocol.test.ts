@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { UI_POLICY, uiHandler } from '../../main/electron/ui-protocol.ts';
+import { uiHandler } from '../../main/electron/ui-protocol.ts';
+import { PAGE_POLICY } from '../../main/interfaces/page-policy.ts';
 
 const outside = mkdtempSync(join(tmpdir(), 'sluice-ui-'));
 const folder = join(outside, 'ui');
@@ -26,15 +27,15 @@ test('serves files with their type and the policy', async () => {
   assert.equal(page.status, 200);
   assert.equal(await page.text(), '<!doctype html>');
   assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
-  assert.equal(page.headers.get('content-security-policy'), UI_POLICY);
+  assert.equal(page.headers.get('content-security-policy'), PAGE_POLICY);
   assert.equal(page.headers.get('x-content-type-options'), 'nosniff');
   const script = await ask('app://sluice/assets/main.js?v=1#x');
   assert.equal(script.headers.get('content-type'), 'text/javascript; charset=utf-8');
 });
 
 test('the policy lets no inline script, no other origin and no frame in', () => {
-  assert.match(UI_POLICY, /default-src 'none'/);
-  assert.doesNotMatch(UI_POLICY, /unsafe|https?:|\*/);
+  assert.match(PAGE_POLICY, /default-src 'none'/);
+  assert.doesNotMatch(PAGE_POLICY, /unsafe|https?:|\*/);
 });
 
 test('serves nothing outside its folder', async () => {

@@ -46,7 +46,7 @@ describeWindow('activity page', (lab) => {
     await page.locator(rows).nth(2).waitFor();
     assert.match(
       await page.locator(rows).nth(0).innerText(),
-      /time.example.net|registry.npmjs.org/,
+      /time.example.net|assets.example.net/,
     );
     const blocked = page.locator(rows).nth(1);
     assert.match(

@@ -6,8 +6,8 @@ import type { QueryEvent } from '../../main/contract/query-event.ts';
 
 const allowedNames = [
   'www.wikipedia.org',
-  'deb.debian.org',
-  'registry.npmjs.org',
+  'packages.example.org',
+  'assets.example.net',
   'github.com',
   'time.example.net',
   'imap.mail.example.org',

@@ -16,7 +16,7 @@ import { byTransport } from '../support/fake-upstream.ts';
 import { Gateway, replying } from '../support/gateway.ts';
 import { peerAnswers } from '../support/peer-upstream.ts';
 import { findTool, missingTools } from '../support/tools.ts';
-import { freeUdpPort } from '../support/unbound.ts';
+import { freePort } from '../../bench/load/target.ts';
 
 const run = promisify(execFile);
 
@@ -138,7 +138,7 @@ newServer{address="127.0.0.1:${String(port)}", checkName="www.site.example."}
     test(tool, { skip: missingTools(tool), timeout: 60_000 }, async (t) => {
       const gateway = await open(t);
       const folder = await folderFor(t);
-      const own = await freeUdpPort();
+      const own = await freePort();
       const file = join(folder, 'peer.conf');
       await writeFile(file, config(own, splitEndpoint(gateway.udp).port));
       const child = spawn(findTool(tool) ?? tool, args(file), { stdio: 'ignore' });

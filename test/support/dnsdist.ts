@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Certificate } from './certificates.ts';
 import { findTool } from './tools.ts';
-import { freeTcpPort, freeUdpPort } from './unbound.ts';
+import { freePort } from '../../bench/load/target.ts';
+import { freeTcpPort } from './unbound.ts';
 
 export interface Dnsdist {
   readonly port: number;
@@ -38,7 +39,7 @@ async function start(
 ): Promise<Dnsdist> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-dnsdist-'));
   const [port, tlsPort, httpsPort] = [
-    await freeUdpPort(),
+    await freePort(),
     await freeTcpPort(),
     await freeTcpPort(),
   ] as const;

@@ -1,12 +1,12 @@
 /** A real unbound on loopback as an upstream that knows a few names and counts what it is asked. */
 import { spawn } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from '../../bench/load/target.ts';
 import { findTool } from './tools.ts';
 
 export interface Unbound {
@@ -43,7 +43,7 @@ async function start(
   certificate: { readonly key: string; readonly cert: string } | undefined,
 ): Promise<Unbound> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-unbound-'));
-  const port = await freeUdpPort();
+  const port = await freePort();
   const tlsPort = certificate === undefined ? 0 : await freeTcpPort();
   const httpsPort = certificate === undefined ? 0 : await freeTcpPort();
   const secure =
@@ -125,13 +125,4 @@ async function secureLines(
   tls-service-key: "${folder}/server.key"
   tls-service-pem: "${folder}/server.pem"
 `;
-}
-
-/** A UDP port of 127.0.0.1 that nothing used a moment ago. */
-export async function freeUdpPort(): Promise<number> {
-  const socket = createSocket('udp4');
-  await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
-  const { port } = socket.address();
-  await new Promise<void>((done) => socket.close(() => done()));
-  return port;
 }
