@@ -89,9 +89,9 @@ export class UpstreamPool
     this.#slots = options.counters.slots;
     this.#wheel = new TimerWheel(options.clock, this);
     this.#asking = new Asking(this, this.#wheel, options.random);
-    const { clock, random, authorities, onTrouble, onUnreachable } = options;
+    const { clock, random, udp, authorities, onTrouble, onUnreachable } = options;
     this.#set = new UpstreamSet({
-      ...{ owner: this, clock, random, authorities, onTrouble, onUnreachable },
+      ...{ owner: this, clock, random, udp, authorities, onTrouble, onUnreachable },
     });
     this.setServers(options.servers);
   }
