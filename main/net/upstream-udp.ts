@@ -130,7 +130,8 @@ class UpstreamSocket implements Carrier, UdpClientUser {
   readonly #random: Random;
   /** Null before `connect` and once it is closed. */
   #socket: UdpClientSocket | null = null;
-  readonly #waiting = new Map<number, Attempt>();
+  /** A short list: at most USES_MAX, and mostly one. */
+  readonly #waiting: Attempt[] = [];
 
   constructor(home: UpstreamUdp, owner: CarrierOwner, random: Random, nowUs: number) {
     this.#home = home;
@@ -140,7 +141,7 @@ class UpstreamSocket implements Carrier, UdpClientUser {
   }
 
   get isEmpty(): boolean {
-    return this.#waiting.size === 0;
+    return this.#waiting.length === 0;
   }
 
   connect(client: UdpClient, server: PlainServer): void {
@@ -150,17 +151,21 @@ class UpstreamSocket implements Carrier, UdpClientUser {
   send(attempt: Attempt): boolean {
     if (this.#socket === null) return false;
     let id = this.#random.uint16();
-    while (this.#waiting.has(id)) id = this.#random.uint16();
+    while (this.#find(id) >= 0) id = this.#random.uint16();
     attempt.carryBy(this, id);
     if (!this.#socket.send(attempt.query)) return false;
-    this.#waiting.set(id, attempt);
+    this.#waiting.push(attempt);
     this.uses++;
     return true;
   }
 
   forget(attempt: Attempt): void {
-    this.#waiting.delete(attempt.id);
-    if (this.#waiting.size === 0) this.#home.emptied(this);
+    const at = this.#find(attempt.id);
+    if (at >= 0) {
+      const last = this.#waiting.pop() as Attempt;
+      if (at < this.#waiting.length) this.#waiting[at] = last;
+    }
+    if (this.isEmpty) this.#home.emptied(this);
   }
 
   doubt(): void {
@@ -170,9 +175,7 @@ class UpstreamSocket implements Carrier, UdpClientUser {
   /** Closes; everything that waits fails. */
   fail(): void {
     this.close();
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const attempt of waiting) this.#owner.failed(attempt);
+    for (const attempt of this.#waiting.splice(0)) this.#owner.failed(attempt);
   }
 
   close(): void {
@@ -189,8 +192,14 @@ class UpstreamSocket implements Carrier, UdpClientUser {
   }
 
   received(bytes: Buffer): void {
-    const attempt = bytes.length < 2 ? undefined : this.#waiting.get(bytes.readUInt16BE(0));
-    if (attempt === undefined) this.#owner.strayed();
-    else this.#owner.replied(attempt, bytes);
+    const at = bytes.length < 2 ? -1 : this.#find(bytes.readUInt16BE(0));
+    if (at < 0) this.#owner.strayed();
+    else this.#owner.replied(this.#waiting[at] as Attempt, bytes);
+  }
+
+  #find(id: number): number {
+    const waiting = this.#waiting;
+    for (let at = 0; at < waiting.length; at++) if (waiting[at]?.id === id) return at;
+    return -1;
   }
 }
