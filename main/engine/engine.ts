@@ -9,6 +9,7 @@ import { AnswerInspector, type RebindingGuard } from './answer-inspector.ts';
 import { AnswerName } from './answer-name.ts';
 import { AnswerRewriter } from './answer-rewriter.ts';
 import { Answer, ReplyReader } from './answer.ts';
+import { BatchClock } from './batch-clock.ts';
 import type { CachedItem } from './cache-view.ts';
 import { AnswerCache, tickAt } from './cache.ts';
 import { GATE_DENIED, GATE_LIMITED, type ClientGate } from './client-gate.ts';
@@ -48,19 +49,21 @@ export interface EnginePorts {
 
 export class Engine {
   readonly #parts: Parts;
+  readonly #batch: BatchClock;
 
   /** Until the first `setPolicy`, everything is forwarded and nothing filtered, kept or logged. */
   constructor(ports: EnginePorts) {
     const { slots } = ports.counters;
     const policy = transparentPolicy();
     const bytesMax = ports.cacheBytesMax ?? LIMITS.cacheBytesMax;
+    this.#batch = new BatchClock(ports.clock);
     this.#parts = {
       turn: new Turn(),
       clock: ports.clock,
       exchange: ports.exchange,
       cache: new AnswerCache(bytesMax, ports.random.uint32(), slots),
       pending: new PendingQuestions(),
-      tally: new Tally(ports.clock, ports.sink, slots),
+      tally: new Tally(this.#batch, ports.clock, ports.sink, slots),
       cached: new Answer(),
       reader: new ReplyReader(),
       inspector: new AnswerInspector(),
@@ -118,7 +121,8 @@ export class Engine {
   ): number {
     const parts = this.#parts;
     const { turn, tally } = parts;
-    const nowUs = parts.clock.nowUs();
+    this.#batch.arrived();
+    const nowUs = this.#batch.arrivalUs;
     turn.begin(out, outStart, nowUs, tickAt(nowUs, parts.originUs));
     turn.client = client;
     turn.address = client.address;
@@ -128,6 +132,15 @@ export class Engine {
     if (written > 0) tally.answered(turn, parts.policy.logMode);
     else if (written === 0) tally.add(IGNORED);
     return written;
+  }
+
+  /** The packets up to `endBatch` arrived together: they share the time of their arrival. */
+  beginBatch(): void {
+    this.#batch.begin();
+  }
+
+  endBatch(): void {
+    this.#batch.end();
   }
 
   /** Whether the access list has an address, 16 bytes as in Client. */

@@ -83,6 +83,7 @@ class NativeUdpListener implements Listener {
   #serve(count: number): void {
     this.#slot = 0;
     this.#end = 0;
+    this.#engine.beginBatch?.();
     while (this.#slot < count) {
       try {
         this.#serveUpTo(count);
@@ -94,6 +95,7 @@ class NativeUdpListener implements Listener {
         });
       }
     }
+    this.#engine.endBatch?.();
   }
 
   #serveUpTo(count: number): void {

@@ -24,6 +24,9 @@ export interface PacketHandler {
     out: Uint8Array,
     outStart: number,
   ): number;
+  /** The packets handed in until `endBatch` arrived together. */
+  beginBatch?(): void;
+  endBatch?(): void;
   /** Whether a client may connect at all; 16 bytes as in Client. Without it all may. */
   admits?(address: Uint8Array): boolean;
 }

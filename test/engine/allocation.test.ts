@@ -94,6 +94,21 @@ for (const [title, packet, answers, rcode] of PATHS) {
   });
 }
 
+test(`blocked A in batches of two: at most ${String(BYTES_MAX)} bytes an operation`, async () => {
+  const packet = question('www.ads77.example', 'A');
+  const operation = (): void => {
+    engine.beginBatch();
+    handle(packet);
+    handle(packet);
+    engine.endBatch();
+  };
+  let { bytesPerCall, places } = await measureAllocation(operation);
+  for (let retry = 0; retry < 3 && bytesPerCall > 2 * BYTES_MAX; retry++) {
+    ({ bytesPerCall, places } = await measureAllocation(operation));
+  }
+  assert.ok(bytesPerCall <= 2 * BYTES_MAX, `${bytesPerCall.toFixed(1)} bytes: ${places.join(', ')}`);
+});
+
 test('the measure itself sees an allocation of 24 bytes or so', async () => {
   let kept: object | null = null;
   const { bytesPerCall } = await measureAllocation(() => {
