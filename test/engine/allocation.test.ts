@@ -106,7 +106,10 @@ test(`blocked A in batches of two: at most ${String(BYTES_MAX)} bytes an operati
   for (let retry = 0; retry < 3 && bytesPerCall > 2 * BYTES_MAX; retry++) {
     ({ bytesPerCall, places } = await measureAllocation(operation));
   }
-  assert.ok(bytesPerCall <= 2 * BYTES_MAX, `${bytesPerCall.toFixed(1)} bytes: ${places.join(', ')}`);
+  assert.ok(
+    bytesPerCall <= 2 * BYTES_MAX,
+    `${bytesPerCall.toFixed(1)} bytes: ${places.join(', ')}`,
+  );
 });
 
 test('the measure itself sees an allocation of 24 bytes or so', async () => {

@@ -132,7 +132,10 @@ test('in a batch, latency counts from the arrival of all, and its end is read no
   assert.equal(durations[0], 100, 'the first answer is exact');
   for (const [index, durationUs] of durations.entries()) {
     const exact = (index + 1) * 100;
-    assert.ok(durationUs <= exact && durationUs > exact - 800, `${String(index)}: ${String(durationUs)}`);
+    assert.ok(
+      durationUs <= exact && durationUs > exact - 800,
+      `${String(index)}: ${String(durationUs)}`,
+    );
   }
   assert.equal(durations[16], 1_700);
   harness.ask('ads.example', 'A');
