@@ -34,7 +34,7 @@ export async function runGenerator(load: {
   sockets?: number;
 }): Promise<Heard> {
   const pinned = load.cpus === undefined || load.cpus === '' ? [] : ['taskset', '-c', load.cpus];
-  const [command = '', ...args] = [...pinned, compileTool('generator')];
+  const [command, ...args] = [...pinned, compileTool('generator')];
   const { stdout, stderr } = await run(command, [
     ...args,
     String(load.port),
