@@ -146,7 +146,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   limits: z
     .strictObject({
-      /** Of one IPv4 address or IPv6 /56; bursts of twice as many pass. 0: no limit. */
+      /** Of one IPv4 address or IPv6 /56, over UDP and TCP; bursts of twice as many pass. 0: none. */
       clientQueriesPerSecond: z.int().min(0).max(1_000_000).default(1_000),
       /** Networks without that limit. */
       exempt: z.array(network).max(LIMITS.suffixesMax).default(['127.0.0.0/8', '::1/128']),

@@ -143,7 +143,7 @@ export class Engine {
       const verdict = parts.gate.admit(
         client.address,
         parts.turn.startedUs | 0,
-        client.transport === 'udp',
+        client.transport === 'tcp',
       );
       if (verdict === GATE_DENIED) {
         parts.tally.add(DENIED);

@@ -20,7 +20,7 @@ export interface Access {
   readonly allow: readonly Network[];
   /** Without a rate limit. */
   readonly exempt: readonly Network[];
-  /** Of one client over UDP; 0: no limit. */
+  /** Of one client, over UDP and TCP together; 0: no limit. */
   readonly queriesPerSecond: number;
 }
 
