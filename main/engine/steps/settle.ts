@@ -144,6 +144,7 @@ function inspected({ inspector, reader, rewriter, turn, guard, tally }: Parts): 
   if (!rewriter.rewrite(reader.answer, query.questionLength, 0, marks)) return null;
   const { answer } = rewriter;
   answer.isStripped = hasPrivate;
+  answer.isAuthenticated = inspector.keepsAuthenticity && reader.answer.isAuthenticated;
   if (isEmptied) answer.clearBody();
   else if (isFaded) answer.lifetimeSeconds = 0;
   return answer;
