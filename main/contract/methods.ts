@@ -337,6 +337,7 @@ export type LiveUpdate = z.output<typeof liveSchema>;
 export type ListStatus = z.output<typeof listStatusSchema>;
 export type Protection = z.output<typeof protectionSchema>;
 export type QueueStatus = z.output<typeof queueSchema>;
+export type UpstreamRow = z.output<typeof upstreamStateSchema>;
 export type Status = z.output<typeof statusSchema>;
 export type Totals = z.output<typeof totalsSchema>;
 export type Latency = z.output<typeof latencySchema>;
