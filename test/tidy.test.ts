@@ -90,7 +90,7 @@ function importsOf(path: string): Import[] {
   return found;
 }
 
-/** main/net/x.ts → net; main/compose.ts → compose; renderer/… → renderer. */
+/** main/net/x.ts → net; main/compose.ts and main/compose/… → compose; renderer/… → renderer. */
 function layerOf(path: string): string {
   if (path.startsWith('renderer/')) return 'renderer';
   const rest = path.replace(/^main\//, '');
