@@ -15,6 +15,8 @@ export interface PolicyParts {
   readonly rules: SharedArrayBuffer;
   /** All enabled lists, compiled. */
   readonly lists: SharedArrayBuffer;
+  /** Of the takeover, see engine/policy.ts. */
+  readonly probe?: Uint8Array;
 }
 
 export function buildPolicy({
@@ -23,6 +25,7 @@ export function buildPolicy({
   config,
   rules,
   lists,
+  probe,
 }: PolicyParts): PolicyMessage {
   const { blocking, cache, dns, limits, log, rebinding } = config;
   return {
@@ -53,5 +56,6 @@ export function buildPolicy({
     },
     suffixes: Object.keys(dns.suffixes),
     logMode: log.mode,
+    ...(probe && { probe }),
   };
 }
