@@ -13,6 +13,7 @@ import type { Late } from './compose/late.ts';
 import { openLists } from './compose/lists.ts';
 import { logRings, openLog, ringReader } from './compose/log.ts';
 import { startPlane } from './compose/plane.ts';
+import { openSystemDns, restoreLeftovers } from './compose/system-dns.ts';
 import { bootstrapLookup, openUpstreams } from './compose/upstreams.ts';
 import { RunFile } from './interfaces/run-file.ts';
 import { compileRules } from './lists/rules.ts';
@@ -26,7 +27,9 @@ import { buildPolicy } from './service/policy-builder.ts';
 import { ProtectionSwitch } from './service/protection.ts';
 import { buildId, programVersion, resourcePath } from './service/resources.ts';
 import { Service } from './service/service.ts';
+import type { TakeoverSwitch } from './service/takeover-switch.ts';
 import { SettingsCache } from './service/settings-cache.ts';
+import { newInstanceId } from './system-dns/probe.ts';
 
 export interface ComposeOptions {
   /** Made when missing, for this user only. */
@@ -41,6 +44,8 @@ export interface ComposeOptions {
   readonly onProgress?: (line: string) => void;
   /** Lists were compiled anew. */
   readonly onTable?: () => void;
+  /** Keeps the position of the takeover's switch over a restart, beside the settings' own word. */
+  readonly remembersTakeover?: boolean;
 }
 
 export interface Program {
@@ -102,9 +107,13 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
   for (const reason of health.problems) say(reason);
   say(`settings ${configFile}${store.isNew ? ' (new, made from the template)' : ''}`);
 
-  const { service, listening } = await startParts(options, store, version, health, closers);
+  await restoreLeftovers(say);
+  const { service, listening, takeover } = await startParts(
+    ...([options, store, version, health, closers] as const),
+  );
   closers.add(() => service.close());
   await runFile.publish({ dns: listening, http: null });
+  void takeover.start(store.config.systemDns.takeOver);
   return {
     service,
     listening,
@@ -140,7 +149,11 @@ async function startParts(
   version: string,
   health: Health,
   closers: Closers,
-): Promise<{ readonly service: Service; readonly listening: readonly string[] }> {
+): Promise<{
+  readonly service: Service;
+  readonly listening: readonly string[];
+  readonly takeover: TakeoverSwitch;
+}> {
   const { dataDirectory, onProgress: say = () => undefined } = options;
   const { config } = store;
   const listen = options.listen ?? config.dns.listen;
@@ -165,8 +178,9 @@ async function startParts(
   const lists = await openLists(options, config, bootstrap.lookup, late);
   closers.add(() => lists.close());
   say(`lists: ${String(lists.nameCount)} names`);
+  const instance = newInstanceId();
   const policy = buildPolicy({
-    version: 1,
+    ...{ version: 1, instance },
     filtering: protection.isFiltering,
     config,
     rules: compileRules(config.rules),
@@ -191,12 +205,19 @@ async function startParts(
   late.plane = plane;
   // What was found while the threads were starting.
   plane.setAddresses(addressBook.addresses);
+  const { systemDns, takeover } = openSystemDns(
+    ...([options, { listening: plane.listening, instance }, health, late] as const),
+  );
+  closers.add(async () => {
+    await takeover.close();
+    await systemDns.close();
+  });
   const log = await logOpening;
   late.service = new Service({
-    ...{ version, clock, store, protection, health, plane, lists, log, policy },
+    ...{ version, clock, store, protection, health, plane, lists, log, policy, instance, takeover },
     ...{ addressBook, upstreamNotices, network: new NetworkWatch(clock) },
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,
   });
-  return { service: late.service, listening: plane.listening };
+  return { service: late.service, listening: plane.listening, takeover };
 }

@@ -5,10 +5,12 @@
 import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { ListManager } from '../lists/list-manager.ts';
 import type { Service } from '../service/service.ts';
+import type { TakeoverSwitch } from '../service/takeover-switch.ts';
 
 /** What the parts call back into, once it stands. */
 export interface Late {
   service?: Service;
   plane?: DataPlane;
   lists?: ListManager;
+  takeover?: TakeoverSwitch;
 }

@@ -4,6 +4,7 @@
  */
 import type { Config } from '../contract/config.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
+import { probeZone } from '../engine/special-zones.ts';
 import { parseNetworks } from './networks.ts';
 
 export interface PolicyParts {
@@ -15,8 +16,8 @@ export interface PolicyParts {
   readonly rules: SharedArrayBuffer;
   /** All enabled lists, compiled. */
   readonly lists: SharedArrayBuffer;
-  /** Of the takeover, see engine/policy.ts. */
-  readonly probe?: Uint8Array;
+  /** Id of this run, for the takeover's probe names. */
+  readonly instance: string;
 }
 
 export function buildPolicy({
@@ -25,7 +26,7 @@ export function buildPolicy({
   config,
   rules,
   lists,
-  probe,
+  instance,
 }: PolicyParts): PolicyMessage {
   const { blocking, cache, dns, limits, log, rebinding } = config;
   return {
@@ -56,6 +57,6 @@ export function buildPolicy({
     },
     suffixes: Object.keys(dns.suffixes),
     logMode: log.mode,
-    ...(probe && { probe }),
+    probe: probeZone(instance),
   };
 }
