@@ -172,7 +172,9 @@ export class SystemDns {
     const items = (await found?.owner.capture().catch(() => null)) ?? [];
     return {
       ...{ state: this.state, portal: this.portal, owners },
-      links: items.map((item) => this.#linkOf(item)),
+      links: items
+        .map((item) => this.#linkOf(item))
+        .sort((one, other) => one.label.localeCompare(other.label)),
       journal: {
         directory: this.#directory,
         writtenAtMs: this.#takeover.journal?.writtenAtMs ?? null,
