@@ -163,14 +163,7 @@ async function startParts(
   const rings = logRings(config.dns.threads);
   const bootstrap = bootstrapLookup(config, listen);
 
-  const protection = await ProtectionSwitch.open({
-    file: join(dataDirectory, 'protection.json'),
-    clock,
-    onChange: () => late.service?.protectionChanged(),
-    onSaveFailed: (reason) => {
-      health.setNotice('protection', `The switch is not remembered over a restart: ${reason}.`);
-    },
-  });
+  const protection = await openProtection(dataDirectory, health, late);
   closers.add(() => protection.close());
   // A slow disk may hold up the log for seconds; DNS does not wait for it.
   const logOpening = openLog(dataDirectory, config, rings, late);
@@ -220,4 +213,20 @@ async function startParts(
     setBootstrap: bootstrap.set,
   });
   return { service: late.service, listening: plane.listening, takeover };
+}
+
+/** The switch, as it was left. */
+function openProtection(
+  dataDirectory: string,
+  health: Health,
+  late: Late,
+): Promise<ProtectionSwitch> {
+  return ProtectionSwitch.open({
+    file: join(dataDirectory, 'protection.json'),
+    clock: realClock,
+    onChange: () => late.service?.protectionChanged(),
+    onSaveFailed: (reason) => {
+      health.setNotice('protection', `The switch is not remembered over a restart: ${reason}.`);
+    },
+  });
 }
