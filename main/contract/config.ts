@@ -159,6 +159,12 @@ export const configSchema = z.strictObject({
       sizeMaxMiB: z.number().min(1).max(1_048_576).default(512),
     })
     .prefault({}),
+  systemDns: z
+    .strictObject({
+      /** Takes the system's resolver over at start, and gives it back at the end. */
+      takeOver: z.boolean().default(false),
+    })
+    .prefault({}),
   http: z
     .strictObject({
       listen: listenAddress.default('127.0.0.1:8053'),

@@ -39,6 +39,7 @@ export const COUNTERS = [
   'answersWrong', // upstream answers refused: loops, chains that are too long
   'limited', // queries over a client's rate: REFUSED over TCP; over UDP every second TC=1, others dropped
   'denied', // queries dropped because the client is not on the access list
+  'probes', // answers to probe names of the takeover; in no other figure but `received`
 ] as const;
 export type CounterName = (typeof COUNTERS)[number];
 

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { configSchema } from './config.ts';
 import { LIMITS } from './limits.ts';
 import { OUTCOMES, REASONS } from './outcome.ts';
+import { networkSchema, restoreReportSchema, takeoverSchema } from './takeover-schema.ts';
 
 const count = z.number().min(0);
 
@@ -92,6 +93,7 @@ export const statusSchema = z.object({
   startedAtMs: z.number(),
   listening: z.array(z.string()),
   protection: protectionSchema,
+  takeover: takeoverSchema,
   totals: totalsSchema,
   latency: z.object({ local: latencySchema, upstream: latencySchema }),
   queues: z.array(queueSchema),
@@ -183,6 +185,7 @@ export const liveSchema = z.object({
   totals: totalsSchema,
   latency: z.object({ local: latencySchema, upstream: latencySchema }),
   protection: protectionSchema,
+  takeover: takeoverSchema,
   health: z.enum(['ok', 'degraded']),
   degradedReasons: z.array(z.string()),
   queues: z.array(queueSchema),
@@ -208,6 +211,18 @@ export const METHODS = {
     output: protectionSchema,
   },
   resume: { permission: 'write', input: none, output: protectionSchema },
+  /** Leads the whole machine's questions here, until `restore` or the end of the program. */
+  takeover: { permission: 'write', input: none, output: takeoverSchema },
+  /** Gives the system's resolver back, as it was before. Harmless when it was not taken over. */
+  restore: { permission: 'write', input: none, output: restoreReportSchema },
+  /** Who keeps the system's resolver, what is covered and what is not. */
+  network: { permission: 'read', input: none, output: networkSchema },
+  /** Lets names go past the filter for at most five minutes, so that a login page opens. */
+  portal: {
+    permission: 'write',
+    input: z.strictObject({ open: z.boolean() }),
+    output: takeoverSchema,
+  },
   'queries.search': {
     permission: 'read',
     input: z.strictObject({

@@ -49,6 +49,11 @@ export interface Policy {
   };
   /** Suffixes with upstreams of their own: no special name is answered here below them. */
   readonly suffixes?: SuffixSet;
+  /**
+   * Wire form, without root, of `<instance>.probe.sluice.internal`: this name, and those one label
+   * below it, are answered with the loopback address. Empty or absent: none is.
+   */
+  readonly probe?: Uint8Array;
   /** Private addresses in the answers for public names are left out. */
   readonly rebinding: {
     readonly enabled: boolean;

@@ -51,6 +51,8 @@ export class Turn {
   hasStale = false;
   /** An answer was given from the cache, which should be fetched anew. */
   wantsRefresh = false;
+  /** A probe of the takeover: nobody's question, so it is neither counted as one nor logged. */
+  isProbe = false;
 
   /** Forgets the query before this one. */
   begin(out: Uint8Array, outStart: number, nowUs: number, tick: number): void {
@@ -69,6 +71,7 @@ export class Turn {
     this.verdict = VERDICT_NONE;
     this.hasStale = false;
     this.wantsRefresh = false;
+    this.isProbe = false;
   }
 
   /**

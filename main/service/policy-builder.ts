@@ -4,6 +4,7 @@
  */
 import type { Config } from '../contract/config.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
+import { probeZone } from '../engine/special-zones.ts';
 import { parseNetworks } from './networks.ts';
 
 export interface PolicyParts {
@@ -15,6 +16,8 @@ export interface PolicyParts {
   readonly rules: SharedArrayBuffer;
   /** All enabled lists, compiled. */
   readonly lists: SharedArrayBuffer;
+  /** Id of this run, for the takeover's probe names. */
+  readonly instance: string;
 }
 
 export function buildPolicy({
@@ -23,6 +26,7 @@ export function buildPolicy({
   config,
   rules,
   lists,
+  instance,
 }: PolicyParts): PolicyMessage {
   const { blocking, cache, dns, limits, log, rebinding } = config;
   return {
@@ -53,5 +57,6 @@ export function buildPolicy({
     },
     suffixes: Object.keys(dns.suffixes),
     logMode: log.mode,
+    probe: probeZone(instance),
   };
 }

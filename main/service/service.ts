@@ -23,7 +23,8 @@ import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
 import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
 import { LiveTopic } from './live.ts';
-import type { NetworkWatch } from './network-watch.ts';
+import { NO_FACTS, withFacts, type NetworkFacts } from './network-facts.ts';
+import type { NetworkChange, NetworkWatch } from './network-watch.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
 import { planAddRule, planRemoveRule } from './rule-edits.ts';
@@ -36,12 +37,14 @@ import type { UpstreamNotices } from './upstream-notices.ts';
 const SAMPLE_MS = 5_000;
 
 export interface ServiceOptions extends ReportParts {
+  /** Id of this run, for the takeover's probe names. */
+  readonly instance: string;
   /** The policy that the data plane was started with. */
   readonly policy: PolicyMessage;
   /** Takes new plain servers for resolving host names of lists and encrypted upstreams. */
   readonly setBootstrap: (servers: readonly string[]) => void;
   /** Says whether the machine is on another network. */
-  readonly network: Pick<NetworkWatch, 'hasChanged'>;
+  readonly network: Pick<NetworkWatch, 'look'>;
   /** Addresses of encrypted upstreams. */
   readonly addressBook: Pick<AddressBook, 'setHosts' | 'networkChanged'>;
   readonly upstreamNotices: UpstreamNotices;
@@ -59,7 +62,10 @@ export class Service implements ServiceClient {
   readonly #live: LiveTopic;
   readonly #handlers: Handlers;
   readonly #startedWith: Config;
+  #settings: Config;
+  /** The settings with what the network says. */
   #applied: Config;
+  #facts = NO_FACTS;
   /** The rules that the policy's table was compiled from. */
   #compiledRules: readonly string[];
   #policy: PolicyMessage;
@@ -71,6 +77,7 @@ export class Service implements ServiceClient {
     this.#options = options;
     this.#policy = options.policy;
     this.#startedWith = store.config;
+    this.#settings = store.config;
     this.#applied = store.config;
     this.#compiledRules = store.config.rules;
     this.#reports = new Reports(options, () => this.#policy.version);
@@ -84,7 +91,7 @@ export class Service implements ServiceClient {
     this.#reports.addQueue(() => this.#live.queue);
     this.#handlers = this.#makeHandlers();
     store.onChange((config) => {
-      this.#apply(config);
+      this.#takeSettings(config);
     });
     log.setNames(lists.listNames, options.plane.upstreams);
     if (lists.table !== this.#policy.lists) this.#publish();
@@ -133,12 +140,28 @@ export class Service implements ServiceClient {
     this.#live.touch();
   }
 
-  /** The link or the addresses changed, or the machine woke up: all old sockets may be dead. */
+  /** The machine woke up, or may have changed its network: all old sockets may be dead. */
   networkChanged(): void {
     if (this.#closed) return;
-    const { plane, addressBook } = this.#options;
-    plane.networkChanged();
-    addressBook.networkChanged();
+    this.#dropSockets(this.#options.network.look());
+  }
+
+  /** As `networkChanged`, when the addresses show that something has changed. */
+  lookAtNetwork(): void {
+    if (this.#closed) return;
+    const change = this.#options.network.look();
+    if (change !== 'none') this.#dropSockets(change);
+  }
+
+  /** Takes what the network says of itself, a part at a time. */
+  setNetworkFacts(facts: Partial<NetworkFacts>): void {
+    if (this.#closed) return;
+    const wasPortal = this.#facts.portalServers !== null;
+    const known = this.#facts;
+    this.#facts = { ...known, ...facts };
+    if (!differ(known, this.#facts)) return;
+    if (wasPortal !== (this.#facts.portalServers !== null)) this.#options.plane.flushCache();
+    this.#apply(this.#settings);
   }
 
   /** The switch was moved, or a pause has ended. */
@@ -197,11 +220,15 @@ export class Service implements ServiceClient {
   }
 
   #makeHandlers(): Handlers {
-    const { store, protection, log, plane } = this.#options;
+    const { store, protection, takeover, log, plane } = this.#options;
     return {
       status: () => this.#reports.status(),
       pause: ({ minutes }) => protection.pause(minutes),
       resume: () => protection.resume(),
+      takeover: () => takeover.takeOver(),
+      restore: () => takeover.giveBack(),
+      network: () => takeover.network(),
+      portal: ({ open }) => takeover.portal(open),
       'queries.search': (input) => log.search(input),
       statistics: (input) => log.statistics(input),
       check: async (input) => {
@@ -262,13 +289,20 @@ export class Service implements ServiceClient {
   }
 
   /** Takes settings that were edited or read again into use. */
-  #apply(config: Config): void {
-    const { plane, lists, log, health, setBootstrap } = this.#options;
-    const { addressBook, upstreamNotices } = this.#options;
-    const before = this.#applied;
-    this.#applied = config;
+  #takeSettings(settings: Config): void {
+    const { health } = this.#options;
+    this.#settings = settings;
     health.setProblem('settings', null);
-    health.setNotice('restart', restartNotice(this.#startedWith, config));
+    health.setNotice('restart', restartNotice(this.#startedWith, settings));
+    this.#apply(settings);
+  }
+
+  /** Brings settings, with what the network says, into force; only what differs is touched. */
+  #apply(settings: Config): void {
+    const { plane, lists, log, setBootstrap, addressBook, upstreamNotices } = this.#options;
+    const before = this.#applied;
+    const config = withFacts(settings, this.#facts, plane.listening);
+    this.#applied = config;
     if (differ(before.dns.bootstrap, config.dns.bootstrap)) setBootstrap(config.dns.bootstrap);
     if (differ(upstreamSettings(before), upstreamSettings(config))) {
       plane.setUpstreams(config.dns.upstreams, upstreamUse(config));
@@ -276,13 +310,34 @@ export class Service implements ServiceClient {
       upstreamNotices.keepOnly(config);
       log.setNames(lists.listNames, plane.upstreams);
     }
-    // Answers of the former servers are not those of the servers now.
-    if (differ(answerSources(before), answerSources(config))) plane.flushCache();
+    this.#forgetAnswers(before, config);
     if (differ(before.log, config.log)) log.setSettings(config.log);
     if (differ(before.lists, config.lists) || before.listRefreshHours !== config.listRefreshHours) {
       lists.setSources(config.lists, config.listRefreshHours);
     }
     this.#publish();
+  }
+
+  /** Answers of the former servers are not those of the servers now. */
+  #forgetAnswers(before: Config, now: Config): void {
+    const { plane } = this.#options;
+    if (differ(before.dns.upstreams, now.dns.upstreams)) {
+      plane.flushCache();
+      return;
+    }
+    const suffixes = [before, now].flatMap(({ dns }) => Object.keys(dns.suffixes));
+    for (const suffix of new Set(suffixes)) {
+      if (!differ(before.dns.suffixes[suffix], now.dns.suffixes[suffix])) continue;
+      // A thread that ended meanwhile keeps nothing either.
+      plane.flushName(suffix, true).catch(() => undefined);
+    }
+  }
+
+  #dropSockets(change: NetworkChange): void {
+    const { plane, addressBook } = this.#options;
+    plane.resetUpstreams();
+    if (change === 'other') plane.flushCache();
+    addressBook.networkChanged();
   }
 
   /** Builds the policy from what holds now and sends it to the data plane. */
@@ -293,7 +348,8 @@ export class Service implements ServiceClient {
     this.#compiledRules = this.#applied.rules;
     this.#policy = buildPolicy({
       version: this.#policy.version + 1,
-      filtering: protection.isFiltering,
+      instance: this.#options.instance,
+      filtering: protection.isFiltering && this.#facts.portalServers === null,
       config: this.#applied,
       rules,
       lists: lists.table,
@@ -303,9 +359,9 @@ export class Service implements ServiceClient {
   }
 
   #sample(): void {
-    const { clock, health, plane, upstreamNotices, network } = this.#options;
+    const { clock, health, plane, upstreamNotices } = this.#options;
     health.sample(plane.counters());
-    if (network.hasChanged()) this.networkChanged();
+    this.lookAtNetwork();
     upstreamNotices.lookAtClock(this.#applied, clock.wallMs());
     this.#cancelSample = clock.after(SAMPLE_MS, () => {
       this.#sample();
@@ -315,10 +371,6 @@ export class Service implements ServiceClient {
 
 function upstreamSettings({ dns }: Config): unknown {
   return [dns.upstreams, dns.strategy, dns.suffixes, dns.bootstrap];
-}
-
-function answerSources({ dns }: Config): unknown {
-  return [dns.upstreams, dns.suffixes];
 }
 
 function differ(left: unknown, right: unknown): boolean {

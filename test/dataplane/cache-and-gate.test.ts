@@ -87,7 +87,7 @@ test('names are looked up and flushed in all threads', async (t) => {
   assert.deepEqual(await plane.inspectCache('www.example'), [[]]);
   await askUdp(endpoint, 'www.example');
   assert.equal(upstream.queries.length, 2);
-  plane.networkChanged();
+  plane.flushCache();
   await plane.settled();
   assert.equal(plane.counters().cacheEntries, 0);
 });

@@ -160,6 +160,10 @@ export function fakeStatus(nowMs: number): Status {
     startedAtMs: nowMs - 5 * 3_600_000,
     listening: ['127.0.0.1:53', '[::1]:53'],
     protection: { state: 'on', resumesAtMs: null },
+    takeover: {
+      ...{ state: 'off', reason: '', owner: '', covered: [] },
+      portal: { phase: 'clear', endsAtMs: null },
+    },
     totals: {
       queries: 48_210,
       forwarded: 19_800,
@@ -193,12 +197,13 @@ export function fakeUpdate(
   rowsLeftOut: number,
   timeMs: number,
 ): LiveUpdate {
-  const { totals, protection, health, degradedReasons, queues } = status;
+  const { totals, protection, takeover, health, degradedReasons, queues } = status;
   return {
     timeMs,
     totals,
     latency: status.latency,
     protection,
+    takeover,
     health,
     degradedReasons,
     queues,
