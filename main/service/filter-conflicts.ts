@@ -165,21 +165,23 @@ function isTimeZone(text: string): boolean {
 }
 
 function redirectConflict({ action, redirect }: PolicySettings): Finding | undefined {
-  if (action !== 'redirect') {
-    if (!redirect) return undefined;
-    const text = 'only a policy with the action redirect has one, remove it';
-    return { path: ['redirect'], unknownKey: false, text };
-  }
-  const addresses = redirect?.addresses ?? [];
-  const name = redirect?.name ?? '';
-  if ((addresses.length === 0) === (name === '')) {
-    const text = 'a redirect needs addresses or a name, one of the two';
-    return { path: redirect ? ['redirect'] : [], unknownKey: false, text };
-  }
+  if (action === 'redirect') return redirect ? targetConflict(redirect) : noTarget([]);
+  if (!redirect) return undefined;
+  const text = 'only a policy with the action redirect has one, remove it';
+  return { path: ['redirect'], unknownKey: false, text };
+}
+
+function targetConflict({ addresses, name }: NonNullable<PolicySettings['redirect']>) {
+  if ((addresses.length === 0) === (name === '')) return noTarget(['redirect']);
   const wrong = addresses.findIndex((text) => !addressData(text, 4) && !addressData(text, 6));
   if (wrong >= 0) return bad(['redirect', 'addresses', wrong], addresses[wrong], 'an IP address');
   if (name === '' || nameData(name)) return undefined;
   return bad(['redirect', 'name'], name, 'a domain name such as safe.example');
+}
+
+function noTarget(path: Path): Finding {
+  const text = 'a redirect needs addresses or a name, one of the two';
+  return { path, unknownKey: false, text };
 }
 
 function recordsConflict(records: readonly RecordSettings[]): Finding | undefined {
