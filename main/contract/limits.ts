@@ -130,6 +130,9 @@ export const LIMITS = {
   upstreamTcpConnectionsMax: 4,
   /** Questions of one upstream TCP connection that may be unanswered. */
   upstreamTcpPipelineMax: 128,
+
+  /** Conditions, patterns and rewrites of all lists together, compiled. */
+  programBytesMax: 64 * 1024 * 1024,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {
