@@ -157,6 +157,8 @@ export const LIMITS = {
   rewriteStepsMax: 8,
   /** Addresses of neighbours that are kept for clients known by a MAC address. */
   neighboursMax: 4_096,
+  /** Conditions, patterns and rewrites of all lists together, compiled. */
+  programBytesMax: 64 * 1024 * 1024,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {
