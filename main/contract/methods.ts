@@ -128,7 +128,7 @@ export const checkSchema = z.object({
   steps: z.array(checkStepSchema),
   matches: z.array(
     z.object({
-      action: z.enum(['block', 'allow']),
+      action: z.enum(['block', 'allow', 'redirect']),
       list: z.string(),
       matchedName: z.string(),
       rule: z.string(),
