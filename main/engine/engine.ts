@@ -5,6 +5,7 @@
  */
 import { COUNTER } from '../contract/counters.ts';
 import { LIMITS } from '../contract/limits.ts';
+import { AliasChain } from './alias-chain.ts';
 import { AnswerInspector, type RebindingGuard } from './answer-inspector.ts';
 import { AnswerName } from './answer-name.ts';
 import { AnswerRewriter } from './answer-rewriter.ts';
@@ -12,7 +13,6 @@ import { Answer, ReplyReader } from './answer.ts';
 import type { CachedItem } from './cache-view.ts';
 import { AnswerCache, tickAt } from './cache.ts';
 import { GATE_DENIED, GATE_LIMITED, type ClientGate } from './client-gate.ts';
-import { DomainTable } from './domain-table.ts';
 import { hashName, writeName } from './name.ts';
 import type { Parts } from './parts.ts';
 import { PendingQuestions } from './pending.ts';
@@ -20,6 +20,7 @@ import { runPipeline } from './pipeline.ts';
 import type { Policy } from './policy.ts';
 import type { Alarm, Client, Clock, Counters, Exchange, QuerySink, Random } from './ports.ts';
 import { CONNECTIVITY_NAME_LIST } from './connectivity.ts';
+import { RuleSet } from './rule-set.ts';
 import { answerLimited } from './steps/limited.ts';
 import { SuffixSet } from './suffix-set.ts';
 import { Tally } from './tally.ts';
@@ -66,6 +67,7 @@ export class Engine {
       inspector: new AnswerInspector(),
       rewriter: new AnswerRewriter(),
       coverRewriter: new AnswerRewriter(),
+      chain: new AliasChain(),
       targetName: new AnswerName(),
       alarm: ports.alarm ?? null,
       gate: ports.gate ?? null,
@@ -125,7 +127,7 @@ export class Engine {
     turn.transport = client.transport;
     tally.add(RECEIVED);
     const written = this.#answer(packet, start, length, client);
-    if (written > 0) tally.answered(turn, parts.policy.logMode);
+    if (written > 0 || turn.isDropped) tally.answered(turn, parts.policy.logMode);
     else if (written === 0) tally.add(IGNORED);
     return written;
   }
@@ -217,8 +219,8 @@ function transparentPolicy(): Policy {
     filtering: false,
     blockingAnswer: 'null-address',
     blockingTtlSeconds: 10,
-    rules: DomainTable.empty(),
-    lists: DomainTable.empty(),
+    rules: RuleSet.empty(),
+    lists: RuleSet.empty(),
     cache: {
       entriesMax: 0,
       ttlMinSeconds: 0,

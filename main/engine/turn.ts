@@ -4,6 +4,7 @@
  */
 import { LIMITS } from '../contract/limits.ts';
 import { OUTCOME, REASON, type Outcome, type Reason } from '../contract/outcome.ts';
+import { createMatchContext } from './match-context.ts';
 import { LIST_ID_NONE } from './policy.ts';
 import type { Client } from './ports.ts';
 import { Query } from './query.ts';
@@ -16,6 +17,9 @@ const NO_BYTES = new Uint8Array(0);
 
 export class Turn {
   readonly query = new Query();
+
+  /** What rules look at beside the name; filled by the steps that ask them. */
+  readonly context = createMatchContext();
 
   /** Who asked; null while a late answer is written. */
   client: Client | null = null;
@@ -47,6 +51,8 @@ export class Turn {
 
   /** What the filter said of the name. */
   verdict: Verdict = VERDICT_NONE;
+  /** Nothing is to be answered, but it is counted and logged. */
+  isDropped = false;
   /** There is an expired answer in reserve. */
   hasStale = false;
   /** An answer was given from the cache, which should be fetched anew. */
@@ -69,6 +75,7 @@ export class Turn {
     this.isTruncated = false;
     this.matchedLength = 0;
     this.verdict = VERDICT_NONE;
+    this.isDropped = false;
     this.hasStale = false;
     this.wantsRefresh = false;
     this.isProbe = false;
