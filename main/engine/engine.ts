@@ -10,6 +10,7 @@ import { AnswerInspector, type RebindingGuard } from './answer-inspector.ts';
 import { AnswerName } from './answer-name.ts';
 import { AnswerRewriter } from './answer-rewriter.ts';
 import { Answer, ReplyReader } from './answer.ts';
+import { BatchClock } from './batch-clock.ts';
 import type { CachedItem } from './cache-view.ts';
 import { AnswerCache, tickAt } from './cache.ts';
 import { GATE_DENIED, GATE_LIMITED, type ClientGate } from './client-gate.ts';
@@ -51,24 +52,24 @@ export interface EnginePorts {
 
 export class Engine {
   readonly #parts: Parts;
+  readonly #batch: BatchClock;
   /** The query of a packet that was not read ahead. */
   readonly #own = new Query();
   readonly #ahead = new ReadAhead();
-  /** When what was read ahead was received. */
-  #aheadUs = 0.5;
 
   /** Until the first `setPolicy`, everything is forwarded and nothing filtered, kept or logged. */
   constructor(ports: EnginePorts) {
     const { slots } = ports.counters;
     const policy = transparentPolicy();
     const bytesMax = ports.cacheBytesMax ?? LIMITS.cacheBytesMax;
+    this.#batch = new BatchClock(ports.clock);
     this.#parts = {
       turn: new Turn(),
       clock: ports.clock,
       exchange: ports.exchange,
       cache: new AnswerCache(bytesMax, ports.random.uint32(), slots),
       pending: new PendingQuestions(),
-      tally: new Tally(ports.clock, ports.sink, slots),
+      tally: new Tally(this.#batch, ports.clock, ports.sink, slots),
       cached: new Answer(),
       reader: new ReplyReader(),
       inspector: new AnswerInspector(),
@@ -125,9 +126,9 @@ export class Engine {
     out: Uint8Array,
     outStart: number,
   ): number {
-    const { turn, clock } = this.#parts;
+    const { turn } = this.#parts;
     turn.query = this.#own;
-    this.#begin(clock.nowUs(), client, out, outStart);
+    this.#begin(client, out, outStart);
     if (!this.#admit(client)) return this.#finish(0);
     const isLong = client.transport === 'udp' && length > LIMITS.udpQueryBytesMax;
     const status = isLong ? QUERY_IGNORED : turn.query.read(packet, start, length);
@@ -137,7 +138,7 @@ export class Engine {
   /**
    * Reads packets of a batch over UDP that are then answered by `handleRead`, in any order: packet
    * n is packets[n * stride, + lengths[n]), and `count` of them, at most AHEAD, are read from
-   * `first` on. They count as received now.
+   * `first` on. To be called between `beginBatch` and `endBatch`.
    */
   readAhead(
     packets: Uint8Array,
@@ -146,8 +147,7 @@ export class Engine {
     first: number,
     count: number,
   ): void {
-    const { clock, policy, cache } = this.#parts;
-    this.#aheadUs = clock.nowUs();
+    const { policy, cache } = this.#parts;
     this.#ahead.read(packets, stride, lengths, first, count);
     this.#ahead.touch(policy.lists, cache, count);
   }
@@ -155,9 +155,18 @@ export class Engine {
   /** As `handle`, for packet number `index` of those that `readAhead` read, counted from 0. */
   handleRead(index: number, client: Client, out: Uint8Array, outStart: number): number {
     this.#parts.turn.query = this.#ahead.query(index);
-    this.#begin(this.#aheadUs, client, out, outStart);
+    this.#begin(client, out, outStart);
     if (!this.#admit(client)) return this.#finish(0);
     return this.#finish(this.#answer(this.#ahead.status(index)));
+  }
+
+  /** The packets up to `endBatch` arrived together: they share the time of their arrival. */
+  beginBatch(): void {
+    this.#batch.begin();
+  }
+
+  endBatch(): void {
+    this.#batch.end();
   }
 
   /** Whether the access list has an address, 16 bytes as in Client. */
@@ -165,8 +174,10 @@ export class Engine {
     return this.#parts.gate?.allows(address) ?? true;
   }
 
-  #begin(nowUs: number, client: Client, out: Uint8Array, outStart: number): void {
+  #begin(client: Client, out: Uint8Array, outStart: number): void {
     const { turn, tally, originUs } = this.#parts;
+    this.#batch.arrived();
+    const nowUs = this.#batch.arrivalUs;
     turn.begin(out, outStart, nowUs, tickAt(nowUs, originUs));
     turn.client = client;
     turn.address = client.address;

@@ -95,6 +95,7 @@ class NativeUdpListener implements Listener {
   #serve(count: number): void {
     this.#slot = 0;
     this.#end = 0;
+    this.#batch?.beginBatch();
     while (this.#slot < count) {
       try {
         this.#serveUpTo(count);
@@ -106,6 +107,7 @@ class NativeUdpListener implements Listener {
         });
       }
     }
+    this.#batch?.endBatch();
   }
 
   #serveUpTo(count: number): void {

@@ -30,6 +30,9 @@ export interface PacketHandler {
 
 /** One that can read packets of a batch before it answers them; `Engine` is one. */
 export interface BatchHandler extends PacketHandler {
+  /** The packets handed in until `endBatch` arrived together. */
+  beginBatch(): void;
+  endBatch(): void;
   /**
    * Reads up to AHEAD packets of a batch before they are answered, so that the memory they need is
    * fetched side by side; packet n is packets[n * stride, + lengths[n]).

@@ -111,8 +111,10 @@ test(`a batch that is read ahead: at most ${String(BYTES_MAX)} bytes an operatio
     lengths[index] = packet.length;
   }
   const answerBatch = (): void => {
+    engine.beginBatch();
     engine.readAhead(packets, stride, lengths, 0, AHEAD);
     for (let index = 0; index < AHEAD; index++) engine.handleRead(index, client, out, 0);
+    engine.endBatch();
   };
   let { bytesPerCall, places } = await measureAllocation(answerBatch);
   for (let retry = 0; retry < 3 && bytesPerCall > BYTES_MAX * AHEAD; retry++) {
