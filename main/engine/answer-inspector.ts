@@ -293,7 +293,8 @@ export class AnswerInspector {
       const key = readUint16(bytes, at);
       const size = readUint16(bytes, at + 2);
       const valueAt = at + 4;
-      if (valueAt + size > end) return;
+      // Not whole: what came before is looked at all the same.
+      if (valueAt + size > end) break;
       if (key === SVCB_KEY.mandatory) isMandatory = namesHints(bytes, valueAt, size);
       else if (key === SVCB_KEY.ipv4hint || key === SVCB_KEY.ipv6hint) {
         isPrivate ||= hintIsPrivate(bytes, valueAt, size, key, guard.sharedSpace);

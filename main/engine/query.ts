@@ -84,8 +84,10 @@ export class Query implements NameView {
     if ((this.flagsHigh & FLAG.response) !== 0) return QUERY_IGNORED;
     const end = start + length;
     const hasQuestion = readUint16(packet, start + 4) === 1 && this.#readQuestion(end);
+    // Of other opcodes as well: the answer has an OPT record if the query has one (RFC 6891 §6.1.1).
+    const isWhole = hasQuestion && this.#readRecords(end);
     if ((this.flagsHigh & FLAG.opcode) !== 0) return QUERY_OPCODE;
-    if (!hasQuestion || !this.#readRecords(end)) return QUERY_MALFORMED;
+    if (!isWhole) return QUERY_MALFORMED;
     return this.ednsVersion === 0 ? QUERY_OK : QUERY_EDNS_VERSION;
   }
 

@@ -20,6 +20,18 @@ describe('OPT', () => {
     }
   });
 
+  test('of opcodes that are not implemented, too', async (t) => {
+    const gateway = await Gateway.open(t, replying({}));
+    for (const opcode of [1, 2, 4, 5, 6, 15]) {
+      const options = { opcode, edns: { dnssecOk: true } };
+      const answer = await gateway.ask('www.example', 'SOA', options);
+      assert.deepEqual([header(answer).rcode, header(answer).opcode], [4, opcode]);
+      assert.equal(readOpt(answer)?.dnssecOk, true);
+      const plain = await gateway.ask('www.example', 'SOA', { opcode });
+      assert.equal(readOpt(plain), null);
+    }
+  });
+
   test('two of them, or one whose options are cut, are a format error', async (t) => {
     const gateway = await Gateway.open(t, replying({ answers: [a(60)] }));
     const two = Uint8Array.from([...question('a.example', 'A', { edns: {} }), ...optRecord({})]);
