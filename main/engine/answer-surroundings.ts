@@ -121,7 +121,7 @@ export class AnswerSurroundings {
 
   /** The name that a record leads to: the last one in its data, as in NS, MX and SRV. */
   #noteTarget(answer: Answer, query: Query, type: number, dataAt: number): void {
-    const at = targetAt(type, dataAt);
+    const at = targetAt(answer.bytes, type, dataAt);
     if (at < 0 || this.#targetCount === TARGETS_MAX) return;
     if (this.#read(answer, query, at)) this.#targets[this.#targetCount++] = this.#name.hash;
   }
@@ -137,8 +137,11 @@ function isProof(type: number): boolean {
 }
 
 /** Where the target stands in the data of types that have just one; -1 for others. */
-function targetAt(type: number, dataAt: number): number {
+function targetAt(bytes: Uint8Array, type: number, dataAt: number): number {
   if (type === TYPE.svcb || type === TYPE.https) return dataAt + 2;
   const layout = compressibleNames(type);
-  return layout?.names === 1 && layout.strings === 0 ? dataAt + layout.before : -1;
+  if (layout?.names !== 1) return -1;
+  let at = dataAt + layout.before;
+  for (let left = layout.strings; left > 0; left--) at += 1 + (bytes[at] ?? 0);
+  return at;
 }

@@ -74,13 +74,17 @@ test('authority records are of the zones of the names asked, additional ones of 
   assert.deepEqual([...again.subarray(12)], [...answer.subarray(12)], 'kept as it was given');
 });
 
-test('what MX, SRV and HTTPS lead to comes with them', async (t) => {
+test('what MX, SRV, NAPTR and HTTPS lead to comes with them', async (t) => {
   const made: Record<string, RecordOptions> = {
     MX: { type: 'MX', ttl: 60, data: [0, 5, ...wireName('mail.host.net')] },
     SRV: {
       type: 'SRV',
       ttl: 60,
       data: [...u16(1), ...u16(2), ...u16(3), ...wireName('mail.host.net')],
+    },
+    TYPE35: {
+      ...{ type: 'TYPE35', ttl: 60 },
+      data: [...u16(1), ...u16(2), 1, 0x73, 2, 0x61, 0x62, 0, ...wireName('mail.host.net')],
     },
     HTTPS: { type: 'HTTPS', ttl: 60, data: [0, 1, ...wireName('mail.host.net')] },
   };
