@@ -16,7 +16,7 @@ import { MARK_DROP } from './answer-marks.ts';
 import type { Answer } from './answer.ts';
 import type { Query } from './query.ts';
 import { compressibleNames } from './reply-check.ts';
-import { readUint16, RECORD_FIXED_BYTES, recordEnd, skipName, TYPE } from './wire.ts';
+import { CLASS, readUint16, RECORD_FIXED_BYTES, recordEnd, skipName, TYPE } from './wire.ts';
 
 /** Names that kept records lead to; a forger's message must not cost more. */
 const TARGETS_MAX = 64;
@@ -61,11 +61,13 @@ export class AnswerSurroundings {
       const fixed = skipName(bytes, at, end);
       const type = readUint16(bytes, fixed);
       let isOurs = marks[index] !== MARK_DROP;
-      if (isOurs && index >= answerCount && !isProof(type)) {
+      const isForeignClass = readUint16(bytes, fixed + 2) !== CLASS.internet;
+      if (isOurs && index >= answerCount && (isForeignClass || !isProof(type))) {
         isOurs =
-          index < additionalFrom
+          !isForeignClass &&
+          (index < additionalFrom
             ? compared++ < COMPARED_MAX && this.#isAbove(answer, query, at)
-            : this.#isNamed(answer, query, at, chain);
+            : this.#isNamed(answer, query, at, chain));
         if (!isOurs) {
           marks[index] = MARK_DROP;
           isMarked = true;

@@ -113,6 +113,25 @@ test('an SOA of another zone does not say how long a name is missing', async (t)
   }
 });
 
+test('records of another class than the question are not of the answer', async (t) => {
+  const chaos = { recordClass: 3 };
+  const gateway = await Gateway.open(
+    t,
+    replying({
+      answers: [
+        a(60),
+        { ...a(60, 192, 168, 0, 1), ...chaos },
+        { type: 'CNAME', ttl: 60, data: wireName('evil.example'), ...chaos },
+        address('evil.example'),
+      ],
+      authorities: [{ ...ns('example', 'ns.example'), ...chaos }],
+    }),
+  );
+  const answer = await gateway.ask('www.example');
+  assert.deepEqual(records(answer, 'answers'), ['www.example A 60 192.0.2.1']);
+  assert.deepEqual(header(answer).counts, [1, 1, 0, 0]);
+});
+
 test('proofs of DNSSEC stay, wherever in the zone their owners lie', async (t) => {
   const signature = [
     ...u16(47),
