@@ -13,6 +13,7 @@ import { Poll } from './poll.svelte.ts';
 import { ProtectionState } from './protection.svelte.ts';
 import { Route } from './route.svelte.ts';
 import { Rules } from './rules.svelte.ts';
+import { TakeoverState } from './takeover.svelte.ts';
 import { Statistics } from './statistics.svelte.ts';
 import { Toasts } from './toasts.svelte.ts';
 
@@ -27,6 +28,7 @@ export class AppState {
   readonly toasts = new Toasts();
   readonly status: Poll<Status>;
   readonly protection: ProtectionState;
+  readonly takeover: TakeoverState;
   readonly live: LiveFeed;
   readonly statistics: Statistics;
   readonly search: LogSearch;
@@ -38,14 +40,17 @@ export class AppState {
     this.client = client;
     this.connection = connection;
     this.protection = new ProtectionState(client, this.toasts);
+    this.takeover = new TakeoverState(client, this.toasts);
     this.status = new Poll(async () => {
       const askedAtMs = Date.now();
       const status = await client.call('status', {});
       this.protection.take(status.protection, askedAtMs);
+      this.takeover.take(status.takeover, askedAtMs);
       return status;
     }, statusRefreshMs);
     this.live = new LiveFeed(client, (update) => {
       this.protection.take(update.protection, Date.now());
+      this.takeover.take(update.takeover, Date.now());
     });
     this.statistics = new Statistics(client);
     this.search = new LogSearch(client);
