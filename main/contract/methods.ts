@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { configSchema } from './config.ts';
+import { FILTER_METHODS } from './filter-methods.ts';
 import { LIMITS } from './limits.ts';
 import { OUTCOMES, REASONS } from './outcome.ts';
 import { networkSchema, restoreReportSchema, takeoverSchema } from './takeover-schema.ts';
@@ -227,6 +228,8 @@ export const METHODS = {
     input: z.strictObject({
       name: z.string().min(1).max(1_024),
       type: z.string().max(16).default('A'),
+      /** Address of the client that asks; nobody in particular without one. */
+      client: z.string().max(64).optional(),
     }),
     output: checkSchema,
   },
@@ -271,6 +274,7 @@ export const METHODS = {
     input: z.strictObject({ name: z.string().optional() }),
     output: z.object({ lists: z.array(listStatusSchema), names: count }),
   },
+  ...FILTER_METHODS,
   ...UPSTREAM_METHODS,
   'settings.get': { permission: 'read', input: none, output: z.object({ config: configSchema }) },
 } as const satisfies Record<
