@@ -203,6 +203,7 @@ async function startParts(
   // What was found while the threads were starting.
   plane.setAddresses(addressBook.addresses);
   const log = await logOpening;
+  late.log = log;
   late.service = new Service({
     ...{ version, clock, store, protection, health, plane, lists, log, policy },
     ...{ addressBook, upstreamNotices, network: new NetworkWatch(clock) },
@@ -217,6 +218,7 @@ interface Late {
   service?: Service;
   plane?: DataPlane;
   lists?: ListManager;
+  log?: QueryLog;
 }
 
 /** What the data plane needs to know about upstreams, and who keeps it up to date. */
@@ -304,6 +306,11 @@ async function openLists(
     refreshHours: config.listRefreshHours,
     lookup,
     builtinDirectory: resourcePath('lists'),
+    // At the start the log is still opening: what comes then, this machine had before.
+    usedNames: async () => {
+      const sinceMs = realClock.wallMs() - LIMITS.replayMs;
+      return (await late.log?.usedNames(sinceMs, LIMITS.replayNamesMax)) ?? [];
+    },
     onTable: () => {
       late.service?.tableChanged();
       options.onTable?.();

@@ -130,6 +130,21 @@ export const LIMITS = {
   upstreamTcpConnectionsMax: 4,
   /** Questions of one upstream TCP connection that may be unanswered. */
   upstreamTcpPipelineMax: 128,
+
+  /** Distinct logged names that a new copy of a list is tried on, the most asked for first. */
+  replayNamesMax: 20_000,
+  /** Age of the queries they come from. */
+  replayMs: 24 * 3_600_000,
+  /** Longest stretch of a replay in the main thread. */
+  replaySliceMs: 5,
+  /** Names given as examples of what a new copy changes. */
+  replayExamplesMax: 5,
+  /** A new copy waits for a person when it would newly block more names than this ... */
+  quarantineNames: 20,
+  /** ... and a larger share of the names in use than this, percent ... */
+  quarantinePercent: 20,
+  /** ... or at least so many names that are more than half of those in use. */
+  quarantineHalfNames: 5,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {

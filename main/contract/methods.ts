@@ -80,6 +80,49 @@ export const listStatusSchema = z.object({
   state: z.enum(['ok', 'updating', 'failed', 'waiting', 'disabled']),
   /** Why the last update was not taken; '' when it was. */
   error: z.string(),
+  /** The last time that another copy came into use; null before. */
+  change: z
+    .object({
+      atMs: z.number(),
+      /** Distinct names that came and went; null when there was nothing to compare with. */
+      added: count.nullable(),
+      removed: count.nullable(),
+      /** What the copy did to the names asked for in the 24 hours before; null without a log. */
+      replay: z
+        .object({
+          names: count,
+          /** Of `names`, those that were not blocked. */
+          used: count,
+          newlyBlocked: count,
+          newlyAllowed: count,
+          blockedExamples: z.array(z.string()),
+          allowedExamples: z.array(z.string()),
+        })
+        .nullable(),
+    })
+    .nullable(),
+  /** A new copy that was not taken: why, and whether lists.accept can take it. */
+  quarantine: z
+    .object({
+      kind: z.enum(['replay', 'collapse', 'parse-rate', 'not-a-list']),
+      reason: z.string(),
+      fetchedAtMs: z.number(),
+      bytes: count,
+      acceptable: z.boolean(),
+    })
+    .nullable(),
+  /** The copies on disk, the one in use first; at most two. `names` counts repetitions too. */
+  generations: z.array(
+    z.object({
+      inUse: z.boolean(),
+      fetchedAtMs: z.number(),
+      bytes: count,
+      names: count,
+      sha256: z.string(),
+    }),
+  ),
+  /** A person went back to an older copy, which stays until the server has another. */
+  rolledBack: z.boolean(),
 });
 
 export const statusSchema = z.object({
@@ -293,6 +336,18 @@ export const METHODS = {
   'lists.refresh': {
     permission: 'write',
     input: z.strictObject({ name: z.string().optional() }),
+    output: z.object({ lists: z.array(listStatusSchema), names: count }),
+  },
+  /** Takes the copy in quarantine anyway. */
+  'lists.accept': {
+    permission: 'write',
+    input: z.strictObject({ name: z.string() }),
+    output: z.object({ lists: z.array(listStatusSchema), names: count }),
+  },
+  /** Goes back to the copy before, until the server has another than the one given up. */
+  'lists.rollback': {
+    permission: 'write',
+    input: z.strictObject({ name: z.string() }),
     output: z.object({ lists: z.array(listStatusSchema), names: count }),
   },
   /** Who is asked: the default upstreams, and those of suffixes behind them. */

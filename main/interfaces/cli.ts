@@ -223,6 +223,16 @@ class Commands {
       .description('remove a list from the settings')
       .argument('<name>')
       .action((name: string) => this.#print('lists.remove', { name }, listsText));
+    lists
+      .command('accept')
+      .description('take the copy of a list that waits in quarantine')
+      .argument('<name>')
+      .action((name: string) => this.#print('lists.accept', { name }, listsText));
+    lists
+      .command('rollback')
+      .description('go back to the copy before, until the list changes again')
+      .argument('<name>')
+      .action((name: string) => this.#print('lists.rollback', { name }, listsText));
     for (const [verb, enabled] of [
       ['enable', true],
       ['disable', false],

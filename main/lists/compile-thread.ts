@@ -12,6 +12,7 @@ import { invariant } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { writeFileAtomic } from './atomic-file.ts';
 import { compileLists } from './compile.ts';
+import { countChanges } from './list-diff.ts';
 import type { CompileJob, CompileMessage } from './compiler.ts';
 import { inMiB } from './validate.ts';
 
@@ -23,7 +24,8 @@ const job = workerData as CompileJob;
 
 if (process.platform === 'linux') setPriority(0, NICE);
 const { table, results } = compileLists(job.sources, job.keyInUse, readBounded, onProgress);
-post({ kind: 'done', table, results, snapshotError: table ? await save(table) : '' });
+const changes = table ? countChanges(job.sources, results, readBounded) : [];
+post({ kind: 'done', table, results, changes, snapshotError: table ? await save(table) : '' });
 
 /** Why the snapshot could not be saved; '' when it was. The table is good without it. */
 async function save(snapshot: SharedArrayBuffer): Promise<string> {

@@ -5,7 +5,8 @@
 import type { ListSource } from '../contract/config.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { ListStatus } from '../contract/methods.ts';
-import { LIST_ID_MAX, newListMeta, type ListMeta } from './meta.ts';
+import { LIST_ID_MAX, newListMeta } from './meta.ts';
+import type { HeldCopy, ListMeta, ReplayFacts } from './meta.ts';
 
 /** A list of the settings. `meta` is replaced whole at each change. */
 export interface List {
@@ -114,7 +115,35 @@ function statusOf({ source, meta, isUpdating }: List): ListStatus {
     checkedAtMs: meta.checkedAtMs,
     state: stateOf(source.enabled, isUpdating, meta),
     error: meta.error,
+    change: meta.change && { ...meta.change, replay: replayStatus(meta.change.replay) },
+    quarantine: meta.held && quarantineStatus(meta.held),
+    generations: generationsOf(meta),
+    rolledBack: meta.rolledBack !== '',
   };
+}
+
+function replayStatus(facts: ReplayFacts | null): NonNullable<ListStatus['change']>['replay'] {
+  if (!facts) return null;
+  const { blockedExamples, allowedExamples } = facts;
+  return {
+    ...facts,
+    blockedExamples: [...blockedExamples],
+    allowedExamples: [...allowedExamples],
+  };
+}
+
+function quarantineStatus(held: HeldCopy): ListStatus['quarantine'] {
+  const { kind, reason, copy, isKept } = held;
+  const { fetchedAtMs, bytes } = copy;
+  return { kind, reason, fetchedAtMs, bytes, acceptable: isKept };
+}
+
+function generationsOf({ current, previous }: ListMeta): ListStatus['generations'] {
+  return [current, previous].flatMap((copy, index) => {
+    if (!copy) return [];
+    const { fetchedAtMs, bytes, namesRead: names, sha256 } = copy;
+    return [{ inUse: index === 0, fetchedAtMs, bytes, names, sha256 }];
+  });
 }
 
 function stateOf(isEnabled: boolean, isUpdating: boolean, meta: ListMeta): ListStatus['state'] {

@@ -46,6 +46,8 @@ export interface ListsPart {
   readonly listNames: ReadonlyMap<number, string>;
   setSources(sources: readonly ListSource[], refreshHours: number): void;
   refresh(name?: string): Promise<void>;
+  accept(name: string): Promise<void>;
+  rollBack(name: string): Promise<void>;
   statuses(): ListStatus[];
   /** The source line of an entry; '' when unknown. */
   ruleText(listId: number, line: number): string;

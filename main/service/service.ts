@@ -232,10 +232,7 @@ export class Service implements ServiceClient {
     };
   }
 
-  #makeListHandlers(): Pick<
-    Handlers,
-    'lists.list' | 'lists.add' | 'lists.remove' | 'lists.enable' | 'lists.refresh'
-  > {
+  #makeListHandlers(): Pick<Handlers, Extract<MethodName, `lists.${string}`>> {
     const { store, lists } = this.#options;
     return {
       'lists.list': () => this.#reports.lists(),
@@ -256,6 +253,14 @@ export class Service implements ServiceClient {
           throw new AppError('LIST_UNKNOWN', `no list has the name "${name}"`);
         }
         await lists.refresh(name);
+        return this.#reports.lists();
+      },
+      'lists.accept': async ({ name }) => {
+        await lists.accept(name);
+        return this.#reports.lists();
+      },
+      'lists.rollback': async ({ name }) => {
+        await lists.rollBack(name);
         return this.#reports.lists();
       },
     };

@@ -163,6 +163,19 @@ export class FakeLists implements ListsPart {
     return Promise.resolve();
   }
 
+  accepted: string[] = [];
+  rolledBack: string[] = [];
+
+  accept(name: string): Promise<void> {
+    this.accepted.push(name);
+    return Promise.resolve();
+  }
+
+  rollBack(name: string): Promise<void> {
+    this.rolledBack.push(name);
+    return Promise.resolve();
+  }
+
   statuses(): ListStatus[] {
     return this.states;
   }
