@@ -41,7 +41,14 @@ const OUTSIDE: Record<string, RegExp> = {
 };
 
 /** Files of contract/ that load zod; only the control plane may pay for it. */
-const ZOD_FILES = ['main/contract/config.ts', 'main/contract/methods.ts'];
+const ZOD_FILES = [
+  'main/contract/config.ts',
+  'main/contract/filter-config.ts',
+  'main/contract/filter-methods.ts',
+  'main/contract/list-methods.ts',
+  'main/contract/methods.ts',
+  'main/contract/upstream-methods.ts',
+];
 const ZOD_LAYERS = ['contract', 'service', 'interfaces', 'compose', 'headless'];
 
 interface Import {

@@ -5,6 +5,15 @@
  * naming the key, the value and what is allowed. The engine never sees a Config.
  */
 import { z } from 'zod';
+import {
+  bypassSchema,
+  clientSchema,
+  groupSchema,
+  policySchema,
+  recordSchema,
+  safeSearchSchema,
+  serviceIds,
+} from './filter-config.ts';
 import { LIMITS } from './limits.ts';
 
 /** "address:port" with IPv6 in brackets: 127.0.0.1:53, [::1]:53. */
@@ -120,6 +129,16 @@ export const configSchema = z.strictObject({
     .default(6),
   /** `||name^` blocks the name and everything below it; `@@||name^` allows it. */
   rules: z.array(z.string().min(1).max(512)).max(LIMITS.rulesMax).default([]),
+  /** What is blocked, allowed or redirected, for whom and when. */
+  policies: z.array(policySchema).max(LIMITS.policiesMax).default([]),
+  clients: z.array(clientSchema).max(LIMITS.clientsMax).default([]),
+  groups: z.array(groupSchema).max(LIMITS.groupsMax).default([]),
+  /** Ids of the services that are blocked for everybody: `sluice services list`. */
+  services: serviceIds.default([]),
+  safeSearch: safeSearchSchema.prefault({}),
+  bypass: bypassSchema.prefault({}),
+  /** Answered here, before the filter, and never asked upstream. */
+  records: z.array(recordSchema).max(LIMITS.recordsMax).default([]),
   cache: z
     .strictObject({
       entriesMax: z.int().min(0).max(1_000_000).default(20_000),

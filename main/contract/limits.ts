@@ -145,6 +145,33 @@ export const LIMITS = {
   quarantinePercent: 20,
   /** ... or at least so many names that are more than half of those in use. */
   quarantineHalfNames: 5,
+
+  /** Policies in the settings. */
+  policiesMax: 256,
+  /** Domains of one policy, and of all policies together. */
+  policyDomainsMax: 20_000,
+  /** Regular expressions of one policy. */
+  policyRegexMax: 100,
+  /** Clients and networks that one policy names. */
+  policyClientsMax: 256,
+  /** Addresses of one redirect. */
+  redirectAddressesMax: 16,
+  /** Clients in the settings, and ids and tags of one of them. */
+  clientsMax: 1_024,
+  clientIdsMax: 64,
+  clientTagsMax: 32,
+  /** Groups in the settings. */
+  groupsMax: 64,
+  /** Rules of one group. */
+  groupRulesMax: 1_000,
+  /** Services of the catalogue, and in one list of blocked ones. */
+  servicesMax: 256,
+  /** Local records in the settings. */
+  recordsMax: 5_000,
+  /** Rewrites and local aliases followed for one question. */
+  rewriteStepsMax: 8,
+  /** Addresses of neighbours that are kept for clients known by a MAC address. */
+  neighboursMax: 4_096,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {

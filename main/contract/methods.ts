@@ -5,7 +5,9 @@
 import { z } from 'zod';
 import { configSchema } from './config.ts';
 import { LIMITS } from './limits.ts';
+import { LIST_METHODS, listStatusSchema } from './list-methods.ts';
 import { OUTCOMES, REASONS } from './outcome.ts';
+import { UPSTREAM_METHODS } from './upstream-methods.ts';
 
 const count = z.number().min(0);
 
@@ -64,67 +66,6 @@ export const latencySchema = z.object({
   p999Us: count,
 });
 
-export const listStatusSchema = z.object({
-  name: z.string(),
-  url: z.string(),
-  format: z.string(),
-  enabled: z.boolean(),
-  /** Names this list contributes, as compiled; 0 while it has no usable copy. */
-  names: count,
-  /** Lines that are neither rules nor comments, by reason: how many, and up to three examples. */
-  ignored: z.array(z.object({ reason: z.string(), lines: count, examples: z.array(z.string()) })),
-  /** Time of the copy in use; null when there is none. */
-  updatedAtMs: z.number().nullable(),
-  /** Time of the last attempt; null before the first. */
-  checkedAtMs: z.number().nullable(),
-  state: z.enum(['ok', 'updating', 'failed', 'waiting', 'disabled']),
-  /** Why the last update was not taken; '' when it was. */
-  error: z.string(),
-  /** The last time that another copy came into use; null before. */
-  change: z
-    .object({
-      atMs: z.number(),
-      /** Distinct names that came and went; null when there was nothing to compare with. */
-      added: count.nullable(),
-      removed: count.nullable(),
-      /** What the copy did to the names asked for in the 24 hours before; null without a log. */
-      replay: z
-        .object({
-          names: count,
-          /** Of `names`, those that were not blocked. */
-          used: count,
-          newlyBlocked: count,
-          newlyAllowed: count,
-          blockedExamples: z.array(z.string()),
-          allowedExamples: z.array(z.string()),
-        })
-        .nullable(),
-    })
-    .nullable(),
-  /** A new copy that was not taken: why, and whether lists.accept can take it. */
-  quarantine: z
-    .object({
-      kind: z.enum(['replay', 'collapse', 'parse-rate', 'not-a-list']),
-      reason: z.string(),
-      fetchedAtMs: z.number(),
-      bytes: count,
-      acceptable: z.boolean(),
-    })
-    .nullable(),
-  /** The copies on disk, the one in use first; at most two. `names` counts repetitions too. */
-  generations: z.array(
-    z.object({
-      inUse: z.boolean(),
-      fetchedAtMs: z.number(),
-      bytes: count,
-      names: count,
-      sha256: z.string(),
-    }),
-  ),
-  /** A person went back to an older copy, which stays until the server has another. */
-  rolledBack: z.boolean(),
-});
-
 export const statusSchema = z.object({
   version: z.string(),
   health: z.enum(['ok', 'degraded']),
@@ -148,26 +89,6 @@ export const statusSchema = z.object({
     bytes: count,
   }),
   memory: z.object({ rssBytes: count }),
-});
-
-/** One upstream server and how it is doing, over all threads since it was configured. */
-export const upstreamStateSchema = z.object({
-  /** As in the settings, without options. */
-  upstream: z.string(),
-  protocol: z.enum(['udp', 'tcp', 'tls', 'https']),
-  /** slow: answers late; refusing: only errors; unresolved: no address of its name is known. */
-  state: z.enum(['up', 'slow', 'down', 'refusing', 'untried', 'unresolved']),
-  /** Smoothed round trip; 0 before the first reply. */
-  roundTripUs: count,
-  sent: count,
-  answered: count,
-  /** Questions without a reply in time, and connections that failed. */
-  failures: count,
-  /** TLS connections made, and how many of them resumed a session. */
-  connections: count,
-  resumed: count,
-  /** Why it failed last; '' when it does not. */
-  trouble: z.string(),
 });
 
 /** One step of a series for the chart. */
@@ -201,26 +122,6 @@ export const checkSchema = z.object({
   ),
 });
 
-/** One kept answer. */
-export const cachedEntrySchema = z.object({
-  /** Type of the question, or "any" for a name that does not exist, whatever the type. */
-  typeName: z.string(),
-  kind: z.enum(['answer', 'no-data', 'no-name', 'failure']),
-  rcode: z.int(),
-  reason: z.enum(REASONS),
-  ageSeconds: z.int(),
-  /** Negative: so long ago it expired; it may still serve while upstreams fail. */
-  leftSeconds: z.int(),
-  /** The question had DO, CD. */
-  dnssecOk: z.boolean(),
-  checkingDisabled: z.boolean(),
-  bytes: count,
-  /** Data-plane thread that holds it, from 1. */
-  thread: z.int(),
-  /** Answer section, "owner TTL type data" each; at most LIMITS.inspectRecordsMax. */
-  records: z.array(z.string()),
-});
-
 export const liveSchema = z.object({
   timeMs: z.number(),
   totals: totalsSchema,
@@ -236,7 +137,6 @@ export const liveSchema = z.object({
 });
 
 const none = z.strictObject({});
-const listSource = configSchema.shape.lists.unwrap().element;
 const ruleText = z.string().min(1).max(512);
 
 /** name → input, output, permission. GET is served for 'read' methods, POST for all. */
@@ -312,70 +212,8 @@ export const METHODS = {
     input: z.strictObject({ rule: ruleText }),
     output: z.object({ rules: z.array(z.string()) }),
   },
-  'lists.list': {
-    permission: 'read',
-    input: none,
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.add': {
-    permission: 'write',
-    input: listSource,
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.remove': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.enable': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string(), enabled: z.boolean() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  /** Fetches now; without a name all enabled lists. Answers when the attempt has ended. */
-  'lists.refresh': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string().optional() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  /** Takes the copy in quarantine anyway. */
-  'lists.accept': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  /** Goes back to the copy before, until the server has another than the one given up. */
-  'lists.rollback': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  /** Who is asked: the default upstreams, and those of suffixes behind them. */
-  'upstreams.list': {
-    permission: 'read',
-    input: none,
-    output: z.object({
-      strategy: configSchema.shape.dns.unwrap().shape.strategy.unwrap(),
-      upstreams: z.array(upstreamStateSchema),
-    }),
-  },
-  /** What the caches hold about a name, one entry a question and thread. No traffic. */
-  'cache.inspect': {
-    permission: 'read',
-    input: z.strictObject({ name: z.string().min(1).max(1_024) }),
-    output: z.object({ name: z.string(), entries: z.array(cachedEntrySchema) }),
-  },
-  /** Forgets what is kept about a name, or everything without one. */
-  'cache.flush': {
-    permission: 'write',
-    input: z.strictObject({
-      name: z.string().min(1).max(1_024).optional(),
-      /** All names below it too. */
-      below: z.boolean().default(false),
-    }),
-    /** Answers forgotten. */
-    output: z.object({ flushed: count }),
-  },
+  ...LIST_METHODS,
+  ...UPSTREAM_METHODS,
   'settings.get': { permission: 'read', input: none, output: z.object({ config: configSchema }) },
 } as const satisfies Record<
   string,
