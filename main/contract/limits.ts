@@ -145,6 +145,18 @@ export const LIMITS = {
   quarantinePercent: 20,
   /** ... or at least so many names that are more than half of those in use. */
   quarantineHalfNames: 5,
+  /** A file to import from, and an archive's parts unpacked together. */
+  importBytesMax: 256 * 1024 * 1024,
+  /** A text (YAML, TOML, JSON, hosts) in it. */
+  importTextBytesMax: 16 * 1024 * 1024,
+  /** Files in an archive. */
+  importFilesMax: 1_000,
+  /** Rows read of one table of a database, and entries of one section. */
+  importRowsMax: 100_000,
+  /** Examples of each kind of thing that was not taken. */
+  importExamplesMax: 5,
+  /** Lists of the catalogue. */
+  catalogueListsMax: 200,
 
   /** Policies in the settings. */
   policiesMax: 256,
@@ -172,6 +184,8 @@ export const LIMITS = {
   rewriteStepsMax: 8,
   /** Addresses of neighbours that are kept for clients known by a MAC address. */
   neighboursMax: 4_096,
+  /** Conditions, patterns and rewrites of all lists together, compiled. */
+  programBytesMax: 64 * 1024 * 1024,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {

@@ -70,6 +70,34 @@ export const listStatusSchema = z.object({
   rolledBack: z.boolean(),
 });
 
+/** What a well-known list is for; the last six are sets for parents and for security. */
+export const LIST_CATEGORIES = [
+  ...['general', 'ads', 'trackers', 'devices', 'regional', 'annoyances'],
+  ...['malware', 'phishing', 'adult', 'gambling', 'social', 'bypass'],
+] as const;
+
+/** How many names a list has, roughly: below 10,000, 100,000, 500,000, and more. */
+export const LIST_SIZES = ['small', 'medium', 'large', 'huge'] as const;
+
+/** A well-known list, as resources/catalogue.yaml describes it. */
+export const catalogueListSchema = z.strictObject({
+  id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,47}$/),
+  name: z.string().min(1).max(64),
+  maintainer: z.string().min(1).max(64),
+  homepage: z.url({ protocol: /^https$/ }),
+  /** One sentence. */
+  purpose: z.string().min(1).max(200),
+  category: z.enum(LIST_CATEGORIES),
+  /** As its maintainer names it. */
+  licence: z.string().min(1).max(64),
+  size: z.enum(LIST_SIZES),
+  url: z.url({ protocol: /^https$/ }),
+  format: z.enum(['hosts', 'domains', 'adblock', 'wildcard']),
+  /** Names that other programs have for it. */
+  alias: z.array(z.string()).default([]),
+});
+export type CatalogueList = z.output<typeof catalogueListSchema>;
+
 const listsOutput = z.object({ lists: z.array(listStatusSchema), names: count });
 
 export const LIST_METHODS = {
@@ -103,4 +131,18 @@ export const LIST_METHODS = {
   'lists.accept': { permission: 'write', input: named, output: listsOutput },
   /** Goes back to the copy before, until the server has another than the one given up. */
   'lists.rollback': { permission: 'write', input: named, output: listsOutput },
+  /** Well-known lists; `added` is the name of the list in the settings, '' when it is not there. */
+  'catalogue.list': {
+    permission: 'read',
+    input: none,
+    output: z.object({
+      lists: z.array(catalogueListSchema.extend({ added: z.string() })),
+    }),
+  },
+  /** Adds a list of the catalogue under its own name. */
+  'catalogue.add': {
+    permission: 'write',
+    input: z.strictObject({ id: z.string().max(48) }),
+    output: listsOutput,
+  },
 } as const;

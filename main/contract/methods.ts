@@ -4,9 +4,11 @@
  */
 import { z } from 'zod';
 import { configSchema } from './config.ts';
+import { IMPORT_METHODS } from './import-methods.ts';
 import { LIMITS } from './limits.ts';
 import { LIST_METHODS, listStatusSchema } from './list-methods.ts';
 import { OUTCOMES, REASONS } from './outcome.ts';
+import { protectionSchema } from './protection-state.ts';
 import { UPSTREAM_METHODS } from './upstream-methods.ts';
 
 const count = z.number().min(0);
@@ -26,14 +28,6 @@ export const queryEventSchema = z.object({
   upstream: z.string(),
   durationUs: z.number(),
   transport: z.enum(['udp', 'tcp']),
-});
-
-/** Whether names are being blocked now. */
-export const protectionSchema = z.object({
-  /** on: filtering; paused: forwarding until resumesAtMs; off: forwarding until switched on. */
-  state: z.enum(['on', 'paused', 'off']),
-  /** When a pause ends, milliseconds since 1970; null unless paused. */
-  resumesAtMs: z.number().nullable(),
 });
 
 /** A bounded queue and what it lost. */
@@ -213,6 +207,7 @@ export const METHODS = {
     output: z.object({ rules: z.array(z.string()) }),
   },
   ...LIST_METHODS,
+  ...IMPORT_METHODS,
   ...UPSTREAM_METHODS,
   'settings.get': { permission: 'read', input: none, output: z.object({ config: configSchema }) },
 } as const satisfies Record<

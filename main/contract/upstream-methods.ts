@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 import { configSchema } from './config.ts';
-import { LIMITS } from './limits.ts';
 import { REASONS } from './outcome.ts';
 
 const count = z.number().min(0);

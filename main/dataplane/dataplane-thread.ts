@@ -9,9 +9,9 @@ import { COUNTER } from '../contract/counters.ts';
 import type { CounterName } from '../contract/counters.ts';
 import { invariant, toWire } from '../contract/errors.ts';
 import { ClientGate } from '../engine/client-gate.ts';
-import { DomainTable } from '../engine/domain-table.ts';
 import { Engine } from '../engine/engine.ts';
 import type { Policy } from '../engine/policy.ts';
+import { RuleSet } from '../engine/rule-set.ts';
 import { SuffixSet } from '../engine/suffix-set.ts';
 import { LogRing } from '../log/ring.ts';
 import { systemClock } from '../net/clock.ts';
@@ -135,8 +135,8 @@ function takePolicy(message: PolicyMessage): void {
 function openPolicy(message: PolicyMessage): Policy {
   return {
     ...message,
-    rules: new DomainTable(message.rules),
-    lists: new DomainTable(message.lists),
+    rules: RuleSet.open(message.rules),
+    lists: RuleSet.open(message.lists),
     suffixes: new SuffixSet(message.suffixes ?? []),
   };
 }

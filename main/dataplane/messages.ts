@@ -5,14 +5,15 @@
 import type { WireError } from '../contract/errors.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
 import type { Policy } from '../engine/policy.ts';
+import type { RuleBuffers } from '../engine/rule-set.ts';
 import type { Endpoint } from '../net/server-address.ts';
 import type { UpstreamPlan } from '../net/upstream-plan.ts';
 import type { UpstreamState } from '../net/upstream.ts';
 
-/** A Policy whose tables are still bytes; each thread opens its own view of them. */
+/** A Policy whose rules are still bytes; each thread opens its own view of them. */
 export type PolicyMessage = Omit<Policy, 'rules' | 'lists' | 'suffixes'> & {
-  readonly rules: SharedArrayBuffer;
-  readonly lists: SharedArrayBuffer;
+  readonly rules: RuleBuffers;
+  readonly lists: RuleBuffers;
   /** Names with upstreams of their own; none when absent. */
   readonly suffixes?: readonly string[];
 };

@@ -12,7 +12,6 @@ import { Answer, ReplyReader } from './answer.ts';
 import type { CachedItem } from './cache-view.ts';
 import { AnswerCache, tickAt } from './cache.ts';
 import { GATE_DENIED, GATE_LIMITED, type ClientGate } from './client-gate.ts';
-import { DomainTable } from './domain-table.ts';
 import { hashName, writeName } from './name.ts';
 import type { Parts } from './parts.ts';
 import { PendingQuestions } from './pending.ts';
@@ -20,6 +19,7 @@ import { runPipeline } from './pipeline.ts';
 import type { Policy } from './policy.ts';
 import type { Alarm, Client, Clock, Counters, Exchange, QuerySink, Random } from './ports.ts';
 import { CONNECTIVITY_NAME_LIST } from './connectivity.ts';
+import { RuleSet } from './rule-set.ts';
 import { answerLimited } from './steps/limited.ts';
 import { SuffixSet } from './suffix-set.ts';
 import { Tally } from './tally.ts';
@@ -217,8 +217,8 @@ function transparentPolicy(): Policy {
     filtering: false,
     blockingAnswer: 'null-address',
     blockingTtlSeconds: 10,
-    rules: DomainTable.empty(),
-    lists: DomainTable.empty(),
+    rules: RuleSet.empty(),
+    lists: RuleSet.empty(),
     cache: {
       entriesMax: 0,
       ttlMinSeconds: 0,

@@ -8,11 +8,12 @@
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { CONNECTIVITY_NAMES } from './connectivity.ts';
-import { MATCH_ALLOW, MATCH_BLOCK, type DomainTable } from './domain-table.ts';
+import { createMatchContext, type MatchContext } from './match-context.ts';
 import { readName, writeName } from './name.ts';
 import type { Policy } from './policy.ts';
 import { Query } from './query.ts';
 import { typeNumber } from './record-type.ts';
+import { RULE_ALLOW, RULE_IMPORTANT_ALLOW, RULE_NONE, type RuleSet } from './rule-set.ts';
 import {
   findSpecialZone,
   ZONE_CANARY,
@@ -22,6 +23,7 @@ import {
 } from './special-zones.ts';
 import {
   decide,
+  decidingRules,
   isBlock,
   VERDICT_LIST_ALLOW,
   VERDICT_LIST_BLOCK,
@@ -96,19 +98,21 @@ function explainFilter(
   steps: Explanation['steps'],
 ): Explanation {
   const { rules, lists } = policy;
-  const byRules = rules.match(query);
-  const byLists = lists.match(query);
-  const verdict = decide(policy, query);
+  const context = createMatchContext();
+  context.type = query.type;
+  const byRules = describe(rules.match(query, context), rules.hasBlock);
+  const byLists = describe(lists.match(query, context), lists.hasBlock);
+  const beaten = rules.hasBlock || lists.hasBlock;
+  const verdict = decide(policy, query, context);
   const isKeptOpen = verdict === VERDICT_LIST_BLOCK && CONNECTIVITY_NAMES.has(query);
-  const matches = collectAll(policy, query, isKeptOpen ? VERDICT_NONE : verdict);
-  steps.push({ step: 'rules', result: describe(byRules) });
-  steps.push({ step: 'lists', result: describe(byLists) });
+  const matches = collectAll(policy, query, context, isKeptOpen ? VERDICT_NONE : verdict);
+  steps.push({ step: 'rules', result: byRules });
+  steps.push({ step: 'lists', result: byLists });
   const isBlocked = isBlock(verdict) && !isKeptOpen;
   const answer = isBlocked ? blockedAnswer(policy, query.type) : 'cache or upstream';
   steps.push({ step: 'answer', result: answer });
   const won = matches.find((match) => match.won);
   const decision = isBlocked ? 'blocked' : 'allowed';
-  const beaten = ((byRules | byLists) & MATCH_BLOCK) !== 0;
   const why = isKeptOpen
     ? `${shown} is allowed because systems check their connectivity with it, whatever lists say.`
     : reason(shown, verdict, won?.matchedName ?? '', beaten);
@@ -134,41 +138,42 @@ function reason(shown: string, verdict: Verdict, matched: string, beaten: boolea
   }
 }
 
-/** The matches of both tables, with the one that the verdict goes by. */
-function collectAll(policy: Policy, query: Query, verdict: Verdict): ExplainedMatch[] {
-  const byUser = verdict === VERDICT_USER_ALLOW || verdict === VERDICT_USER_BLOCK;
-  const wins = verdict === VERDICT_NONE ? -1 : winner(policy, verdict);
+/** The matches of both rule sets, with the one that the verdict goes by. */
+function collectAll(
+  policy: Policy,
+  query: Query,
+  context: MatchContext,
+  verdict: Verdict,
+): ExplainedMatch[] {
+  const deciding = decidingRules(policy, verdict);
   return [
-    ...collect(policy.rules, query, byUser ? wins : -1),
-    ...collect(policy.lists, query, byUser ? -1 : wins),
+    ...collect(policy.rules, query, context, deciding === policy.rules),
+    ...collect(policy.lists, query, context, deciding === policy.lists),
   ];
 }
 
-/** The entry that a verdict goes by. */
-function winner({ rules, lists }: Policy, verdict: Verdict): number {
-  switch (verdict) {
-    case VERDICT_USER_ALLOW:
-      return rules.allowEntry;
-    case VERDICT_USER_BLOCK:
-      return rules.blockEntry;
-    case VERDICT_LIST_ALLOW:
-      return lists.allowEntry;
-    default:
-      return lists.blockEntry;
-  }
+function describe(rank: number, hasBlock: boolean): string {
+  if (rank === RULE_NONE) return 'nothing matches';
+  if (!isAllow(rank)) return 'blocks';
+  return hasBlock ? 'blocks and allows; allow wins' : 'allows';
 }
 
-function describe(found: number): string {
-  if (found === 0) return 'nothing matches';
-  if ((found & MATCH_ALLOW) === 0) return 'blocks';
-  return (found & MATCH_BLOCK) === 0 ? 'allows' : 'blocks and allows; allow wins';
+function isAllow(rank: number): boolean {
+  return rank === RULE_ALLOW || rank === RULE_IMPORTANT_ALLOW;
 }
 
-function collect(table: DomainTable, query: Query, wonEntry: number): ExplainedMatch[] {
+/** @param decides  whether the verdict is that of these rules */
+function collect(
+  rules: RuleSet,
+  query: Query,
+  context: MatchContext,
+  decides: boolean,
+): ExplainedMatch[] {
   const matches: ExplainedMatch[] = [];
-  table.forEachMatch(query, (entry, listId, action, labels, line) => {
-    const won = entry === wonEntry;
-    matches.push({ action, listId, matchedName: suffix(query, labels), line, won });
+  rules.forEachMatch(query, context, ({ rank, listId, labels, line, won }) => {
+    const action = isAllow(rank) ? 'allow' : 'block';
+    const matchedName = suffix(query, labels === 0 ? query.labelCount : labels);
+    matches.push({ action, listId, matchedName, line, won: won && decides });
   });
   return matches;
 }

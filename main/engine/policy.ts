@@ -2,7 +2,7 @@
  * The engine's immutable view of the settings: built by service/policy-builder.ts, sent to each
  * data-plane thread whole, and swapped by reference between two packets.
  */
-import type { DomainTable } from './domain-table.ts';
+import type { RuleSet } from './rule-set.ts';
 import type { SuffixSet } from './suffix-set.ts';
 
 export type BlockingAnswer = 'null-address' | 'nxdomain' | 'nodata' | 'refused';
@@ -31,10 +31,10 @@ export interface Policy {
   readonly filtering: boolean;
   readonly blockingAnswer: BlockingAnswer;
   readonly blockingTtlSeconds: number;
-  /** The user's own rules; list id 0. A small table, rebuilt at each edit. */
-  readonly rules: DomainTable;
+  /** The user's own rules; list id 0. A small set, rebuilt at each edit. */
+  readonly rules: RuleSet;
   /** All enabled lists, compiled. */
-  readonly lists: DomainTable;
+  readonly lists: RuleSet;
   readonly cache: {
     readonly entriesMax: number;
     readonly ttlMinSeconds: number;

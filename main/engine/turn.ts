@@ -4,6 +4,7 @@
  */
 import { LIMITS } from '../contract/limits.ts';
 import { OUTCOME, REASON, type Outcome, type Reason } from '../contract/outcome.ts';
+import { createMatchContext } from './match-context.ts';
 import { LIST_ID_NONE } from './policy.ts';
 import type { Client } from './ports.ts';
 import { Query } from './query.ts';
@@ -16,6 +17,9 @@ const NO_BYTES = new Uint8Array(0);
 
 export class Turn {
   readonly query = new Query();
+
+  /** What rules look at beside the name; filled by the steps that ask them. */
+  readonly context = createMatchContext();
 
   /** Who asked; null while a late answer is written. */
   client: Client | null = null;

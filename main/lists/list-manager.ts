@@ -9,9 +9,11 @@ import type { LookupFunction } from 'node:net';
 import type { ListSource } from '../contract/config.ts';
 import { AppError, toWire } from '../contract/errors.ts';
 import type { ListStatus } from '../contract/methods.ts';
+import type { RuleBuffers } from '../engine/rule-set.ts';
 import { isLocal } from './fetch-list.ts';
 import { ListSet, type List } from './list-set.ts';
 import { ListUpdater } from './list-updater.ts';
+import type { ListMemory } from './meta.ts';
 import { SYSTEM_CLOCK, delayAfter, dueAtStart, type ListClock } from './schedule.ts';
 import { ListStore } from './store.ts';
 
@@ -101,9 +103,9 @@ export class ListManager {
     return manager;
   }
 
-  /** The compiled lists. Another buffer after each onTable; never written again. */
-  get table(): SharedArrayBuffer {
-    return this.#updater.table.buffer as SharedArrayBuffer;
+  /** The compiled lists. Another object after each onTable; never written again. */
+  get table(): RuleBuffers {
+    return this.#updater.table.buffers;
   }
 
   /** Distinct names of all enabled lists. */
@@ -190,6 +192,16 @@ export class ListManager {
     }
     this.#rollBack.add(list);
     await this.#work();
+  }
+
+  /** What a backup keeps about the lists, which does not have their copies. */
+  memory(): ListMemory[] {
+    return this.#set.memory();
+  }
+
+  /** Takes over what a backup has kept, for lists without a copy. */
+  remember(memory: readonly ListMemory[]): void {
+    this.#set.remember(memory);
   }
 
   /** The source line of an entry, at most 512 bytes of it; '' when unknown. Reads the copy. */

@@ -5,8 +5,8 @@
 import type { ListSource } from '../contract/config.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { ListStatus } from '../contract/methods.ts';
-import { LIST_ID_MAX, newListMeta } from './meta.ts';
-import type { HeldCopy, ListMeta, ReplayFacts } from './meta.ts';
+import { LIST_ID_MAX, memoryOf, newListMeta } from './meta.ts';
+import type { HeldCopy, ListMemory, ListMeta, ReplayFacts } from './meta.ts';
 
 /** A list of the settings. `meta` is replaced whole at each change. */
 export interface List {
@@ -82,6 +82,25 @@ export class ListSet {
       .map((meta) => ({ ...newListMeta(meta.id, meta.name, meta.url), isRetired: true }))
       .slice(-LIMITS.listsRetiredMax);
     return { fetch, removed };
+  }
+
+  /** What a backup keeps about the lists of the settings. */
+  memory(): ListMemory[] {
+    return this.lists.map((list) => memoryOf(list.meta));
+  }
+
+  /**
+   * Takes over what a backup has kept, for lists that have no copy yet: which copy a person gave up.
+   */
+  remember(memory: readonly ListMemory[]): void {
+    for (const list of this.lists) {
+      const known = memory.find(
+        ({ name, url }) => name === list.meta.name && url === list.meta.url,
+      );
+      if (!known || list.meta.current) continue;
+      const rolledBack = typeof known.rolledBack === 'string' ? known.rolledBack : '';
+      list.meta = { ...list.meta, rolledBack };
+    }
   }
 
   statuses(): ListStatus[] {

@@ -6,7 +6,8 @@
 import { toWire } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { CONNECTIVITY_NAME_LIST } from '../engine/connectivity.ts';
-import { DomainTable, MATCH_ALLOW, MATCH_BLOCK } from '../engine/domain-table.ts';
+import { createMatchContext } from '../engine/match-context.ts';
+import { RULE_BLOCK, RULE_IMPORTANT_BLOCK, RuleSet } from '../engine/rule-set.ts';
 import { tableKey, type CompileResult, type CompileSource } from './compile.ts';
 import { compileInThread, type CompileDone } from './compiler.ts';
 import type { Fetched } from './download.ts';
@@ -51,14 +52,14 @@ export interface RoundOrders {
 }
 
 export class ListUpdater {
-  table: DomainTable;
+  table: RuleSet;
   /** Lists whose stored copy turned out damaged: to be fetched soon. */
   readonly damaged = new Set<List>();
   readonly #options: UpdaterOptions;
 
   constructor(options: UpdaterOptions) {
     this.#options = options;
-    this.table = options.store.loadSnapshot() ?? DomainTable.empty();
+    this.table = options.store.loadSnapshot() ?? RuleSet.empty();
   }
 
   /**
@@ -115,18 +116,29 @@ export class ListUpdater {
         return;
       }
       await store.dropCandidate(id);
-      if (same === 'held' || same === 'rolled-back') {
-        list.meta = { ...list.meta, checkedAtMs, failures: 0 };
-        return;
-      }
-      if (list.meta.held) await store.dropHeld(id);
-      const { current } = list.meta;
-      const copy = fetched && current ? { ...current, ...copyFacts(fetched) } : current;
-      list.meta = { ...list.meta, checkedAtMs, current: copy, failures: 0, error: '', held: null };
+      await this.#unchanged(list, same, fetched);
     } catch (error) {
       if (this.#options.signal.aborted) return;
       list.meta = failed(list.meta, clock.wallMs(), toWire(error).message);
     }
+  }
+
+  /** The server has given a copy that is here already; null for what it has sent means "304". */
+  async #unchanged(
+    list: List,
+    same: ReturnType<typeof fetchedSame>,
+    fetched: Fetched | null,
+  ): Promise<void> {
+    const { meta } = list;
+    const checkedAtMs = this.#options.clock.wallMs();
+    if (same === 'held' || same === 'rolled-back') {
+      list.meta = { ...meta, checkedAtMs, failures: 0 };
+      return;
+    }
+    if (meta.held) await this.#options.store.dropHeld(meta.id);
+    const current =
+      fetched && meta.current ? { ...meta.current, ...copyFacts(fetched) } : meta.current;
+    list.meta = { ...meta, checkedAtMs, current, failures: 0, error: '', held: null };
   }
 
   /** Compiles when the inputs differ from those of the table; else does nothing. */
@@ -135,13 +147,13 @@ export class ListUpdater {
     for (;;) {
       const sources = this.#sources(candidates);
       if (sources.length === 0) {
-        if (this.table.nameCount > 0) this.table = DomainTable.empty();
+        if (this.table.ruleCount > 0) this.table = RuleSet.empty();
         return;
       }
       if (candidates.size === 0 && this.#isTableOf(sources)) return;
       const done = await this.#runThread(sources, candidates);
       if (!done) return;
-      const table = done.table ? new DomainTable(done.table) : this.table;
+      const table = done.rules ? RuleSet.open(done.rules) : this.table;
       const facts = await this.#replay(table, done.results, candidates);
       if (this.#options.signal.aborted) return;
       if (await this.#quarantine(facts, candidates)) continue;
@@ -159,7 +171,7 @@ export class ListUpdater {
 
   async #takeOver(
     done: CompileDone,
-    table: DomainTable,
+    table: RuleSet,
     candidates: Candidates,
     facts: ReadonlyMap<number, Tried>,
   ): Promise<void> {
@@ -169,7 +181,7 @@ export class ListUpdater {
       await this.#apply(result, candidates, { atMs: this.#options.clock.wallMs(), replay, names });
     }
     this.table = table;
-    if (!done.table) return;
+    if (!done.rules) return;
     if (done.snapshotError !== '') throw new Error(`snapshot not saved: ${done.snapshotError}`);
     await this.#options.store.commitSnapshot();
   }
@@ -234,7 +246,7 @@ export class ListUpdater {
 
   /** What the new copies that are in the table would do to the names in use. */
   async #replay(
-    table: DomainTable,
+    table: RuleSet,
     results: readonly CompileResult[],
     candidates: Candidates,
   ): Promise<Map<number, Tried>> {
@@ -259,10 +271,7 @@ export class ListUpdater {
    *
    * @returns whether one was set aside, so that the table must be made without it
    */
-  async #quarantine(
-    tried: ReadonlyMap<number, Tried>,
-    candidates: Candidates,
-  ): Promise<boolean> {
+  async #quarantine(tried: ReadonlyMap<number, Tried>, candidates: Candidates): Promise<boolean> {
     const { set, clock } = this.#options;
     let isAny = false;
     for (const [id, { facts, connectivity }] of tried) {
@@ -359,11 +368,12 @@ const NOTHING_TRIED: ReplayFacts = {
   ...{ blockedExamples: [], allowedExamples: [] },
 };
 
-function blockerOf(table: DomainTable): BlockerOf {
+/** For a question of type A by a client of which nothing is known. */
+function blockerOf(table: RuleSet): BlockerOf {
+  const context = createMatchContext();
   return (view) => {
-    const bits = table.nameCount === 0 ? 0 : table.match(view);
-    if ((bits & MATCH_ALLOW) !== 0) return 0;
-    return (bits & MATCH_BLOCK) === 0 ? 0 : table.blockListId;
+    const rank = table.match(view, context);
+    return rank === RULE_BLOCK || rank === RULE_IMPORTANT_BLOCK ? table.listId : 0;
   };
 }
 

@@ -81,6 +81,17 @@ export interface ListMeta {
   readonly change: ListChange | null;
 }
 
+/** What is kept of a list in a backup, where its copies are not. */
+export type ListMemory = Pick<
+  ListMeta,
+  'name' | 'url' | 'rolledBack' | 'change' | 'format' | 'names' | 'current' | 'previous'
+>;
+
+export function memoryOf(meta: ListMeta): ListMemory {
+  const { name, url, rolledBack, change, format, names, current, previous } = meta;
+  return { name, url, rolledBack, change, format, names, current, previous };
+}
+
 export const LIST_ID_MAX = 65_534;
 
 /** A list that was never fetched. */

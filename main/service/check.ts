@@ -5,9 +5,9 @@
 import type { Config } from '../contract/config.ts';
 import type { MethodArguments, MethodOutput } from '../contract/methods.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
-import { DomainTable } from '../engine/domain-table.ts';
 import { explain } from '../engine/explain.ts';
 import { LIST_ID_RULES } from '../engine/policy.ts';
+import { RuleSet } from '../engine/rule-set.ts';
 import { SuffixSet } from '../engine/suffix-set.ts';
 import type { ListsPart } from './parts.ts';
 import { readTypedName } from './typed-name.ts';
@@ -22,8 +22,8 @@ export function checkName(
   const name = readTypedName(text);
   const policy = {
     ...message,
-    rules: new DomainTable(message.rules),
-    lists: new DomainTable(message.lists),
+    rules: RuleSet.open(message.rules),
+    lists: RuleSet.open(message.lists),
     suffixes: new SuffixSet(message.suffixes ?? []),
   };
   const found = explain(policy, name, type);

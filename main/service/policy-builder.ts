@@ -4,6 +4,7 @@
  */
 import type { Config } from '../contract/config.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
+import type { RuleBuffers } from '../engine/rule-set.ts';
 import { parseNetworks } from './networks.ts';
 
 export interface PolicyParts {
@@ -12,9 +13,9 @@ export interface PolicyParts {
   readonly filtering: boolean;
   readonly config: Config;
   /** The user's own rules, compiled. */
-  readonly rules: SharedArrayBuffer;
+  readonly rules: RuleBuffers;
   /** All enabled lists, compiled. */
-  readonly lists: SharedArrayBuffer;
+  readonly lists: RuleBuffers;
 }
 
 export function buildPolicy({

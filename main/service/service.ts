@@ -19,10 +19,12 @@ import type { QueryEvent } from '../contract/query-event.ts';
 import { findings, pathText } from '../contract/schema-text.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
 import { compileRules } from '../lists/rules.ts';
+import { backupHandlers } from './backup.ts';
 import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
-import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
+import { listHandlers } from './list-handlers.ts';
 import { LiveTopic } from './live.ts';
+import { importHandlers } from './import/import-methods.ts';
 import type { NetworkWatch } from './network-watch.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
@@ -209,7 +211,9 @@ export class Service implements ServiceClient {
         return checkName(this.#policy, store.config, this.#options.lists, input);
       },
       ...this.#makeRuleHandlers(),
-      ...this.#makeListHandlers(),
+      ...listHandlers(store, this.#options.lists, () => this.#reports.lists()),
+      ...importHandlers(store),
+      ...backupHandlers(this.#options),
       'upstreams.list': () => this.#reports.upstreams(),
       'cache.inspect': (input) => inspectCache(plane, input),
       'cache.flush': (input) => flushCache(plane, input),
@@ -228,40 +232,6 @@ export class Service implements ServiceClient {
       'rules.remove': async ({ rule }) => {
         const { rules } = await store.edit('rules', (config) => planRemoveRule(config, rule));
         return { rules };
-      },
-    };
-  }
-
-  #makeListHandlers(): Pick<Handlers, Extract<MethodName, `lists.${string}`>> {
-    const { store, lists } = this.#options;
-    return {
-      'lists.list': () => this.#reports.lists(),
-      'lists.add': async (source) => {
-        await store.edit('lists', (config) => planAddList(config, source));
-        return this.#reports.lists();
-      },
-      'lists.remove': async ({ name }) => {
-        await store.edit('lists', (config) => planRemoveList(config, name));
-        return this.#reports.lists();
-      },
-      'lists.enable': async ({ name, enabled }) => {
-        await store.edit('lists', (config) => planEnableList(config, name, enabled));
-        return this.#reports.lists();
-      },
-      'lists.refresh': async ({ name }) => {
-        if (name !== undefined && !store.config.lists.some((list) => list.name === name)) {
-          throw new AppError('LIST_UNKNOWN', `no list has the name "${name}"`);
-        }
-        await lists.refresh(name);
-        return this.#reports.lists();
-      },
-      'lists.accept': async ({ name }) => {
-        await lists.accept(name);
-        return this.#reports.lists();
-      },
-      'lists.rollback': async ({ name }) => {
-        await lists.rollBack(name);
-        return this.#reports.lists();
       },
     };
   }

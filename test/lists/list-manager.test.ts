@@ -12,9 +12,9 @@ import { describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { ListSource } from '../../main/contract/config.ts';
-import { DomainTable } from '../../main/engine/domain-table.ts';
+import { RuleSet } from '../../main/engine/rule-set.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { viewOf } from './list-fixtures.ts';
+import { rankOf } from './list-fixtures.ts';
 import { listServer, serve } from './list-server.ts';
 import { names, open, source } from './managed-lists.ts';
 
@@ -266,9 +266,9 @@ describe('settings', () => {
     const { manager, clock, blocks } = await open(t, directory, [a]);
     await clock.fire();
     const attribution = (): number => {
-      const table = new DomainTable(manager.table);
-      table.match(viewOf('shared.example'));
-      return table.blockListId;
+      const table = RuleSet.open(manager.table);
+      rankOf(table, 'shared.example');
+      return table.listId;
     };
     const apply = async (sources: readonly ListSource[]): Promise<void> => {
       clock.timer = null;

@@ -5,10 +5,10 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { ListSource } from '../../main/contract/config.ts';
-import { DomainTable, MATCH_BLOCK } from '../../main/engine/domain-table.ts';
+import { RULE_BLOCK, RuleSet } from '../../main/engine/rule-set.ts';
 import { ListManager, type ListManagerOptions } from '../../main/lists/list-manager.ts';
 import type { ListClock } from '../../main/lists/schedule.ts';
-import { viewOf } from './list-fixtures.ts';
+import { rankOf } from './list-fixtures.ts';
 import { noLookup } from './list-server.ts';
 
 const BUILTIN = resolve(import.meta.dirname, '../../resources/lists');
@@ -82,7 +82,7 @@ export async function open(
   });
   t.after(() => manager.close());
   const blocks = (name: string): boolean =>
-    new DomainTable(manager.table).match(viewOf(name)) === MATCH_BLOCK;
+    rankOf(RuleSet.open(manager.table), name) === RULE_BLOCK;
   return { manager, clock, told, blocks };
 }
 

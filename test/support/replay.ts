@@ -19,7 +19,7 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { DomainTable } from '../../main/engine/domain-table.ts';
+import { RuleSet } from '../../main/engine/rule-set.ts';
 import { checkReply, REPLY_OK } from '../../main/engine/reply-check.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import { decode, header, question, replyTo, wireName, type RecordOptions } from './dns-wire.ts';
@@ -114,8 +114,8 @@ class Player {
   #configure({ rules = [], lists = [], ...rest }: Settings): void {
     this.#harness = new EngineHarness({
       ...rest,
-      rules: new DomainTable(compileRules(rules)),
-      lists: new DomainTable(compileRules(lists)),
+      rules: RuleSet.open(compileRules(rules)),
+      lists: RuleSet.open(compileRules(lists)),
     });
   }
 

@@ -4,6 +4,7 @@
  */
 import { OUTCOME, REASON, type Reason } from '../../contract/outcome.ts';
 import { CONNECTIVITY_NAMES } from '../connectivity.ts';
+import { fillContext } from '../match-context.ts';
 import { LIST_ID_NONE, type Policy } from '../policy.ts';
 import { writeEmpty, writeNegative, writeOne } from '../reply.ts';
 import type { Turn } from '../turn.ts';
@@ -30,7 +31,8 @@ export function filter(turn: Turn, policy: Policy): number {
     turn.reason = REASON.paused;
     return 0;
   }
-  const verdict = decide(policy, turn.query);
+  fillContext(turn.context, turn.query.type, turn.address);
+  const verdict = decide(policy, turn.query, turn.context);
   turn.verdict = verdict;
   if (verdict === VERDICT_NONE) return 0;
   if (isBlock(verdict) && !isKeptOpen(turn, verdict)) {
@@ -53,12 +55,12 @@ function isKeptOpen(turn: Turn, verdict: number): boolean {
 /** An allow entry is worth a note only where something would have blocked. */
 function beatsBlock(turn: Turn, policy: Policy): boolean {
   const { rules, lists } = policy;
-  if (turn.verdict === VERDICT_LIST_ALLOW) return lists.blockLabels > 0;
+  if (turn.verdict === VERDICT_LIST_ALLOW) return lists.hasBlock;
   if (turn.verdict !== VERDICT_USER_ALLOW) return false;
-  if (rules.blockLabels > 0) return true;
-  if (lists.nameCount === 0) return false;
-  lists.match(turn.query);
-  return lists.blockLabels > 0;
+  if (rules.hasBlock) return true;
+  if (lists.ruleCount === 0) return false;
+  lists.match(turn.query, turn.context);
+  return lists.hasBlock;
 }
 
 function note(turn: Turn, policy: Policy, reason: Reason): void {

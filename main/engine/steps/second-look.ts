@@ -11,6 +11,7 @@ import { OUTCOME, REASON } from '../../contract/outcome.ts';
 import type { AnswerName } from '../answer-name.ts';
 import { hasTarget, type Answer } from '../answer.ts';
 import { CONNECTIVITY_NAMES } from '../connectivity.ts';
+import { fillContext } from '../match-context.ts';
 import type { Policy } from '../policy.ts';
 import type { Turn } from '../turn.ts';
 import {
@@ -41,7 +42,8 @@ export function leadsToBlocked(
 ): boolean {
   const { query } = turn;
   if (!answer.hasTargets || !policy.filtering || query.qclass !== CLASS.internet) return false;
-  const own = decide(policy, query);
+  fillContext(turn.context, query.type, turn.address);
+  const own = decide(policy, query, turn.context);
   if (own === VERDICT_USER_ALLOW) return false;
   const onlyRules = own === VERDICT_LIST_ALLOW || CONNECTIVITY_NAMES.has(query);
   return hasBlockedTarget(turn, policy, answer, name, onlyRules);
@@ -74,7 +76,7 @@ function hasBlockedTarget(
 }
 
 function isBlocked(turn: Turn, policy: Policy, name: AnswerName, onlyRules: boolean): boolean {
-  const verdict = decide(policy, name);
+  const verdict = decide(policy, name, turn.context);
   const blocks = verdict === VERDICT_USER_BLOCK || (verdict === VERDICT_LIST_BLOCK && !onlyRules);
   if (!blocks) return false;
   turn.outcome = OUTCOME.blocked;
@@ -82,7 +84,8 @@ function isBlocked(turn: Turn, policy: Policy, name: AnswerName, onlyRules: bool
   turn.listId = decidingList(policy, verdict);
   const labels = decidingLabels(policy, verdict);
   turn.matchedLabels = labels;
-  const start = name.labelStarts[name.labelCount - labels] as number;
+  // A pattern names no part of it: the whole name is told.
+  const start = labels === 0 ? 0 : (name.labelStarts[name.labelCount - labels] as number);
   turn.matchedLength = name.nameLength - start;
   copyBytes(name.name, start, turn.matched, 0, turn.matchedLength);
   return true;
