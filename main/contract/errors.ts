@@ -28,6 +28,7 @@ export const ERROR_CODES = {
   ALREADY_RUNNING: 'stop the other instance, or use another data folder',
   TAKEOVER_HELD: 'switch the other instance off first',
   TAKEOVER_FAILED: 'look at the reason; the system resolver is as it was before',
+  RESTORE_FAILED: 'run "sluice restore" again, or set the servers of this machine by hand',
   TOO_MANY: 'close another subscriber or connection first',
   INTERNAL: 'report this as a bug',
 } as const;

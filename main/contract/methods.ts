@@ -9,6 +9,7 @@ import { LIMITS } from './limits.ts';
 import { LIST_METHODS, listStatusSchema } from './list-methods.ts';
 import { OUTCOMES, REASONS } from './outcome.ts';
 import { protectionSchema } from './protection-state.ts';
+import { networkSchema, restoreReportSchema, takeoverSchema } from './takeover-schema.ts';
 import { UPSTREAM_METHODS } from './upstream-methods.ts';
 
 const count = z.number().min(0);
@@ -70,6 +71,7 @@ export const statusSchema = z.object({
   startedAtMs: z.number(),
   listening: z.array(z.string()),
   protection: protectionSchema,
+  takeover: takeoverSchema,
   totals: totalsSchema,
   latency: z.object({ local: latencySchema, upstream: latencySchema }),
   queues: z.array(queueSchema),
@@ -105,7 +107,7 @@ export const checkSchema = z.object({
   steps: z.array(checkStepSchema),
   matches: z.array(
     z.object({
-      action: z.enum(['block', 'allow']),
+      action: z.enum(['block', 'allow', 'redirect']),
       list: z.string(),
       matchedName: z.string(),
       rule: z.string(),
@@ -121,6 +123,7 @@ export const liveSchema = z.object({
   totals: totalsSchema,
   latency: z.object({ local: latencySchema, upstream: latencySchema }),
   protection: protectionSchema,
+  takeover: takeoverSchema,
   health: z.enum(['ok', 'degraded']),
   degradedReasons: z.array(z.string()),
   queues: z.array(queueSchema),
@@ -145,6 +148,18 @@ export const METHODS = {
     output: protectionSchema,
   },
   resume: { permission: 'write', input: none, output: protectionSchema },
+  /** Leads the whole machine's questions here, until `restore` or the end of the program. */
+  takeover: { permission: 'write', input: none, output: takeoverSchema },
+  /** Gives the system's resolver back, as it was before. Harmless when it was not taken over. */
+  restore: { permission: 'write', input: none, output: restoreReportSchema },
+  /** Who keeps the system's resolver, what is covered and what is not. */
+  network: { permission: 'read', input: none, output: networkSchema },
+  /** Lets names go past the filter for at most five minutes, so that a login page opens. */
+  portal: {
+    permission: 'write',
+    input: z.strictObject({ open: z.boolean() }),
+    output: takeoverSchema,
+  },
   'queries.search': {
     permission: 'read',
     input: z.strictObject({
@@ -225,6 +240,7 @@ export type LiveUpdate = z.output<typeof liveSchema>;
 export type ListStatus = z.output<typeof listStatusSchema>;
 export type Protection = z.output<typeof protectionSchema>;
 export type QueueStatus = z.output<typeof queueSchema>;
+export type UpstreamRow = MethodOutput<'upstreams.list'>['upstreams'][number];
 export type Status = z.output<typeof statusSchema>;
 export type Totals = z.output<typeof totalsSchema>;
 export type Latency = z.output<typeof latencySchema>;

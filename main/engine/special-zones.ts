@@ -48,6 +48,15 @@ const ZONES: readonly (readonly [kind: number, names: readonly string[]])[] = [
   [ZONE_EMPTY, ['8.b.d.0.1.0.0.2.ip6.arpa']], // RFC 6303 §4.6
 ];
 
+/** Names that prove to the takeover that a question came through: main/system-dns/probe.ts. */
+const PROBE_ZONE = 'probe.sluice.internal';
+
+/** The wire form of an instance's probe name, for the policy. @param instance  one label */
+export function probeZone(instance: string): Uint8Array {
+  const scratch = new Uint8Array(255);
+  return scratch.slice(0, writeName(`${instance}.${PROBE_ZONE}`, scratch, 0));
+}
+
 /** Power of two, several times the number of zones. */
 const SLOTS = 512;
 const slotHashes = new Int32Array(SLOTS);

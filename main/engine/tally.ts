@@ -15,6 +15,7 @@ import type { Clock, LogFacts, QuerySink } from './ports.ts';
 import { UPSTREAM_NONE, type Turn } from './turn.ts';
 
 const ANSWERED = COUNTER.answered;
+const PROBES = COUNTER.probes;
 const TRUNCATED = COUNTER.truncated;
 const LOGGED = COUNTER.logged;
 const LOG_DROPPED = COUNTER.logDropped;
@@ -75,6 +76,10 @@ export class Tally {
 
   /** Counts the answer that was just written, and logs it unless logging is off. */
   answered(turn: Turn, logMode: Policy['logMode']): void {
+    if (turn.isProbe) {
+      this.add(PROBES);
+      return;
+    }
     const nowUs = this.#clock.nowUs();
     const elapsedUs = nowUs - turn.startedUs;
     // `| 0` keeps it a small integer, which costs no allocation.

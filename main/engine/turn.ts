@@ -51,10 +51,14 @@ export class Turn {
 
   /** What the filter said of the name. */
   verdict: Verdict = VERDICT_NONE;
+  /** Nothing is to be answered, but it is counted and logged. */
+  isDropped = false;
   /** There is an expired answer in reserve. */
   hasStale = false;
   /** An answer was given from the cache, which should be fetched anew. */
   wantsRefresh = false;
+  /** A probe of the takeover: nobody's question, so it is neither counted as one nor logged. */
+  isProbe = false;
 
   /** Forgets the query before this one. */
   begin(out: Uint8Array, outStart: number, nowUs: number, tick: number): void {
@@ -71,8 +75,10 @@ export class Turn {
     this.isTruncated = false;
     this.matchedLength = 0;
     this.verdict = VERDICT_NONE;
+    this.isDropped = false;
     this.hasStale = false;
     this.wantsRefresh = false;
+    this.isProbe = false;
   }
 
   /**

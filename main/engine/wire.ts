@@ -25,6 +25,8 @@ export const TYPE = {
   dname: 39,
   opt: 41,
   rrsig: 46,
+  nsec: 47,
+  nsec3: 50,
   svcb: 64,
   https: 65,
   tkey: 249,

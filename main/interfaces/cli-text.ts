@@ -18,6 +18,7 @@ export function statusText(status: Status): string {
     ...status.degradedReasons.map((reason): [string, string] => ['!', reason]),
     ...status.notices.map((notice): [string, string] => ['note', notice]),
     ['protection', protectionText(status.protection)],
+    ['whole machine', status.takeover.state],
     ['listening', status.listening.join(', ')],
     ['upstreams', status.upstreams.join(', ') || 'none'],
     ['blocked names', count(status.blockedNames)],

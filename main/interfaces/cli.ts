@@ -11,6 +11,7 @@ import type { MethodOutput } from '../contract/methods.ts';
 import { connect, type CliClient } from './cli-client.ts';
 import { addImportCommands, type Print } from './cli-import.ts';
 import { addList, catalogueText, type AddOptions } from './cli-lists.ts';
+import { giveBack, networkText, restoreText, takeoverText } from './cli-takeover.ts';
 import {
   cacheText,
   checkText,
@@ -98,6 +99,7 @@ function buildProgram(output: CliOutput): Command {
   const cli = new Commands(program, output);
   cli.addRun();
   cli.addSwitch();
+  cli.addTakeover();
   cli.addQuestions();
   cli.addRules();
   cli.addLists();
@@ -144,6 +146,24 @@ class Commands {
       .command('resume')
       .description('block again')
       .action(() => this.print('resume', {}, protectionText));
+  }
+
+  addTakeover(): void {
+    this.#program
+      .command('takeover')
+      .description('make the whole machine ask Sluice, until it ends or "restore"')
+      .action(() => this.print('takeover', {}, takeoverText));
+    this.#program
+      .command('restore')
+      .description("give the system's resolver back; works without a running instance too")
+      .option('--only-leftovers', 'only what an instance left that died; for boot')
+      .action(async (choice: { onlyLeftovers?: boolean }) => {
+        this.#write(await giveBack(() => this.#connect(), choice), restoreText);
+      });
+    this.#program
+      .command('network')
+      .description("who keeps the system's resolver, what is covered and what is not")
+      .action(() => this.print('network', {}, networkText));
   }
 
   addQuestions(): void {

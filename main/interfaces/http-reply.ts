@@ -41,6 +41,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   TOO_MANY: 429,
   TAKEOVER_HELD: 409,
   TAKEOVER_FAILED: 500,
+  RESTORE_FAILED: 500,
   INTERNAL: 500,
 };
 

@@ -57,7 +57,7 @@ export interface ListChange {
 }
 
 export interface ListMeta {
-  /** 1..65534. Stays with the list, also after its removal while it is remembered. */
+  /** 1..LIST_ID_MAX. Stays with the list, also after its removal while it is remembered. */
   readonly id: number;
   readonly name: string;
   readonly url: string;
@@ -92,7 +92,7 @@ export function memoryOf(meta: ListMeta): ListMemory {
   return { name, url, rolledBack, change, format, names, current, previous };
 }
 
-export const LIST_ID_MAX = 65_534;
+export const LIST_ID_MAX = 59_999;
 
 /** A list that was never fetched. */
 export function newListMeta(id: number, name: string, url: string): ListMeta {

@@ -35,8 +35,6 @@ export interface PlanePart {
   inspectCache(name: string): Promise<readonly (readonly CachedItem[])[]>;
   /** Forgets what is kept about a name, with `below` about all below it. */
   flushName(name: string, below: boolean): Promise<number>;
-  /** Drops upstream sockets and kept answers of the network that was left. */
-  networkChanged(): void;
   close(): Promise<void>;
 }
 

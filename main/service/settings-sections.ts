@@ -40,16 +40,20 @@ function merge(
       if (key in wanted) merge(document, [...path, key], before[key], wanted[key]);
       else document.deleteIn([...path, key]);
     }
-    return;
+  } else if (!append(document, node, before, wanted)) {
+    document.setIn(path, document.createNode(wanted));
   }
-  const isLonger = Array.isArray(before) && Array.isArray(wanted) && startsWith(wanted, before);
-  if (isLonger && isSeq(node) && node.items.length === before.length && before.length > 0) {
-    for (const entry of wanted.slice(before.length) as unknown[]) {
-      node.add(document.createNode(entry, { flow: typeof entry !== 'string' }));
-    }
-    return;
+}
+
+/** Adds entries behind those that are there; false when that is not what is wanted. */
+function append(document: Document, node: unknown, before: unknown, wanted: unknown): boolean {
+  if (!Array.isArray(before) || !Array.isArray(wanted) || !isSeq(node)) return false;
+  const isLonger = before.length > 0 && startsWith(wanted, before);
+  if (!isLonger || node.items.length !== before.length) return false;
+  for (const entry of wanted.slice(before.length) as unknown[]) {
+    node.add(document.createNode(entry, { flow: typeof entry !== 'string' }));
   }
-  document.setIn(path, document.createNode(wanted));
+  return true;
 }
 
 function startsWith(long: readonly unknown[], short: readonly unknown[]): boolean {

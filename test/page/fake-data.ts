@@ -2,7 +2,7 @@
  * Made-up answers of a service, for the fake service and the tests of the window.
  */
 import { NO_UPDATES } from '../support/list-news.ts';
-import type { ListStatus, LiveUpdate, Status } from '../../main/contract/methods.ts';
+import type { ListStatus, LiveUpdate, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
 
 const allowedNames = [
@@ -164,6 +164,10 @@ export function fakeStatus(nowMs: number): Status {
     startedAtMs: nowMs - 5 * 3_600_000,
     listening: ['127.0.0.1:53', '[::1]:53'],
     protection: { state: 'on', resumesAtMs: null },
+    takeover: {
+      ...{ state: 'off', reason: '', owner: '', covered: [] },
+      portal: { phase: 'clear', endsAtMs: null },
+    },
     totals: {
       queries: 48_210,
       forwarded: 19_800,
@@ -197,12 +201,13 @@ export function fakeUpdate(
   rowsLeftOut: number,
   timeMs: number,
 ): LiveUpdate {
-  const { totals, protection, health, degradedReasons, queues } = status;
+  const { totals, protection, takeover, health, degradedReasons, queues } = status;
   return {
     timeMs,
     totals,
     latency: status.latency,
     protection,
+    takeover,
     health,
     degradedReasons,
     queues,
@@ -239,5 +244,27 @@ export function fakeStatistics(sinceMs: number, untilMs: number, stepMinutes: nu
       { name: 'beacon.a-rather-long-name.analytics.example', count: 64 },
     ],
     topClients: [{ client: '127.0.0.1', count: 9_120 }],
+  };
+}
+
+/** One that is well, one that is not, one that was never asked. */
+export function fakeUpstreams(): MethodOutput<'upstreams.list'> {
+  const none = { roundTripUs: 0, sent: 0, answered: 0, failures: 0, connections: 0, resumed: 0 };
+  return {
+    strategy: 'in-order',
+    upstreams: [
+      {
+        ...none,
+        ...{ upstream: '9.9.9.9', protocol: 'udp', state: 'up', trouble: '' },
+        ...{ roundTripUs: 14_300, sent: 1_204, answered: 1_201, failures: 3 },
+      },
+      {
+        ...none,
+        ...{ upstream: 'tls://dns.example', protocol: 'tls', state: 'down' },
+        ...{ sent: 40, answered: 12, failures: 28, connections: 5 },
+        trouble: 'its certificate has expired',
+      },
+      { ...none, ...{ upstream: '10.0.0.1', protocol: 'udp', state: 'untried', trouble: '' } },
+    ],
   };
 }

@@ -30,6 +30,7 @@ export function answerSpecialName(turn: Turn, policy: Policy): number {
   const found = findSpecialZone(query);
   if (found === 0) return 0;
   const kind = zoneKind(found);
+  if (kind === ZONE_ABSENT && isProbe(turn, policy)) return answerProbe(turn);
   if (!isOurs(turn, kind, policy)) return 0;
   turn.outcome = OUTCOME.local;
   turn.reason = REASON.specialName;
@@ -41,6 +42,30 @@ export function answerSpecialName(turn: Turn, policy: Policy): number {
   const rcode = isAbsent(kind, label === 0) ? RCODE.nxDomain : RCODE.noError;
   const zoneStart = query.labelStarts[label] as number;
   return writeNegative(turn, rcode, zoneStart, SPECIAL_TTL_SECONDS, true, EDE.none);
+}
+
+/** Whether the name is this instance's probe name or lies one label below it. */
+function isProbe({ query }: Turn, { probe }: Policy): boolean {
+  if (probe === undefined || probe.length === 0) return false;
+  const { name, nameLength, labelCount, labelStarts } = query;
+  const start = nameLength - probe.length;
+  if (start !== 0 && (labelCount < 2 || start !== labelStarts[1])) return false;
+  for (let index = 0; index < probe.length; index++) {
+    if (name[start + index] !== probe[index]) return false;
+  }
+  return true;
+}
+
+/** Says that the question came through to this instance; also while filtering is off. */
+function answerProbe(turn: Turn): number {
+  turn.isProbe = true;
+  turn.outcome = OUTCOME.local;
+  turn.reason = REASON.specialName;
+  const { query } = turn;
+  if (query.type === TYPE.a) return writeOne(turn, TYPE.a, 0, LOOPBACK_V4, true, EDE.none);
+  if (query.type === TYPE.aaaa) return writeOne(turn, TYPE.aaaa, 0, LOOPBACK_V6, true, EDE.none);
+  const zoneStart = query.labelStarts[query.labelCount - 1] as number;
+  return writeNegative(turn, RCODE.noError, zoneStart, 0, true, EDE.none);
 }
 
 /** False when somebody was named who knows these names, such as the router for its reverse zone. */

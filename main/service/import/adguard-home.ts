@@ -2,7 +2,7 @@
  * Reads AdGuardHome.yaml, of its present and its older layouts. Called by import-file.ts.
  */
 import { isIP } from 'node:net';
-import { SAFE_ENGINES, type SafeEngine } from '../../contract/filter-config.ts';
+import { SAFE_ENGINES, type SafeEngine } from '../../contract/filter-words.ts';
 import { cleanTitle, ImportDraft } from './draft.ts';
 import { clientIdOf, fields, isOn, items, text, texts, type Fields } from './values.ts';
 
