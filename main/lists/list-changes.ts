@@ -35,10 +35,14 @@ export function fetchedSame(
   sha256: string | null,
 ): 'current' | 'held' | 'rolled-back' | null {
   const { held, current, rolledBack: skipped, url } = meta;
-  const known = sha256 ?? knownCopy(meta)?.sha256 ?? '';
-  if (known === current?.sha256 && current.url === url) return 'current';
-  if (held?.isKept === true && known === held.copy.sha256) return 'held';
-  return skipped !== '' && known === skipped ? 'rolled-back' : null;
+  const given = sha256 ?? known(meta);
+  if (current?.url === url && current.sha256 === given) return 'current';
+  if (held?.isKept === true && held.copy.sha256 === given) return 'held';
+  return skipped === given && given !== '' ? 'rolled-back' : null;
+}
+
+function known(meta: ListMeta): string {
+  return knownCopy(meta)?.sha256 ?? '';
 }
 
 /** The held copy as a candidate; null when there is none whose bytes were kept. */

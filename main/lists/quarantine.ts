@@ -18,8 +18,7 @@ export function holdReason(facts: ReplayFacts, connectivity: readonly string[]):
   }
   const { newlyBlocked, used } = facts;
   const isMuch =
-    newlyBlocked > LIMITS.quarantineNames &&
-    newlyBlocked * 100 > used * LIMITS.quarantinePercent;
+    newlyBlocked > LIMITS.quarantineNames && newlyBlocked * 100 > used * LIMITS.quarantinePercent;
   const isHalf = newlyBlocked >= LIMITS.quarantineHalfNames && newlyBlocked * 2 > used;
   return isMuch || isHalf ? `it ${changesText(facts)}` : null;
 }

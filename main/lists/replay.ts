@@ -48,7 +48,7 @@ export async function replayNames(
   let used = 0;
   let sliceMs = performance.now();
   for (const [index, name] of names.entries()) {
-    if (index % NAMES_PER_LOOK === 0 && performance.now() - sliceMs > LIMITS.replaySliceMs) {
+    if (index % NAMES_PER_LOOK === 0 && isOver(sliceMs)) {
       await nextTurn();
       if (signal.aborted) break;
       sliceMs = performance.now();
@@ -58,10 +58,15 @@ export async function replayNames(
     const old = before(view);
     const now = after(view);
     if (old === 0) used++;
-    if (old === 0 && now !== 0) blocked.push({ name, listId: now });
-    else if (old !== 0 && now === 0) allowed.push({ name, listId: old });
+    if ((old === 0) === (now === 0)) continue;
+    if (old === 0) blocked.push({ name, listId: now });
+    else allowed.push({ name, listId: old });
   }
   return { names: tried, used, blocked, allowed };
+}
+
+function isOver(sliceMs: number): boolean {
+  return performance.now() - sliceMs > LIMITS.replaySliceMs;
 }
 
 /**
