@@ -235,7 +235,17 @@ class Commands {
       .option('--from-catalogue <id>', 'in place of name and URL; see "lists catalogue"')
       .addOption(
         new Option('--format <format>')
-          .choices(['auto', 'hosts', 'domains', 'adblock', 'wildcard'])
+          .choices([
+            'auto',
+            'hosts',
+            'domains',
+            'adblock',
+            'wildcard',
+            'dnsmasq',
+            'unbound',
+            'rpz',
+            'regex',
+          ])
           .default('auto'),
       )
       .action(async (name: string | undefined, url: string | undefined, options: AddOptions) => {
