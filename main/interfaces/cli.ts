@@ -216,7 +216,17 @@ class Commands implements FilterPrinter {
       .argument('<url>', 'https://…, file:///… or builtin:starter')
       .addOption(
         new Option('--format <format>')
-          .choices(['auto', 'hosts', 'domains', 'adblock', 'wildcard'])
+          .choices([
+            'auto',
+            'hosts',
+            'domains',
+            'adblock',
+            'wildcard',
+            'dnsmasq',
+            'unbound',
+            'rpz',
+            'regex',
+          ])
           .default('auto'),
       )
       .action(async (name: string, url: string, { format }: { format: string }) => {
