@@ -21,11 +21,13 @@ import { formatEndpoint } from './net/server-address.ts';
 import { realClock } from './service/clock.ts';
 import { ConfigStore } from './service/config-store.ts';
 import { Closers } from './service/closers.ts';
+import { Filters } from './service/filters.ts';
 import { Health } from './service/health.ts';
 import { NetworkWatch } from './service/network-watch.ts';
 import { buildPolicy } from './service/policy-builder.ts';
 import { ProtectionSwitch } from './service/protection.ts';
 import { buildId, programVersion, resourcePath } from './service/resources.ts';
+import { loadServices } from './service/services.ts';
 import { Service } from './service/service.ts';
 import type { TakeoverSwitch } from './service/takeover-switch.ts';
 import { SettingsCache } from './service/settings-cache.ts';
@@ -172,12 +174,19 @@ async function startParts(
   closers.add(() => lists.close());
   say(`lists: ${String(lists.nameCount)} names`);
   const instance = newInstanceId();
+  const filters = new Filters();
+  await loadServices(config);
   const policy = buildPolicy({
     ...{ version: 1, instance },
     filtering: protection.isFiltering,
     config,
     rules: compileRules(config.rules),
     lists: lists.table,
+    filters: filters.build(config, {
+      listNames: lists.listNames,
+      nowMs: clock.wallMs(),
+      neighbours: new Map(),
+    }),
   });
   const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
   const { addressBook, upstreamNotices } = upstreams;
@@ -207,7 +216,8 @@ async function startParts(
   });
   const log = await logOpening;
   late.service = new Service({
-    ...{ version, clock, store, protection, health, plane, lists, log, policy, instance, takeover },
+    ...{ version, clock, store, protection, health, plane, lists, log, policy, filters },
+    ...{ instance, takeover },
     ...{ addressBook, upstreamNotices, network: new NetworkWatch(clock) },
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,

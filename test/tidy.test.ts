@@ -45,6 +45,10 @@ const ZOD_FILES = [
   'main/contract/config.ts',
   'main/contract/methods.ts',
   'main/contract/takeover-schema.ts',
+  'main/contract/filter-config.ts',
+  'main/contract/filter-methods.ts',
+  'main/contract/methods.ts',
+  'main/contract/upstream-methods.ts',
 ];
 const ZOD_LAYERS = ['contract', 'service', 'interfaces', 'compose', 'headless'];
 

@@ -130,6 +130,35 @@ export const LIMITS = {
   upstreamTcpConnectionsMax: 4,
   /** Questions of one upstream TCP connection that may be unanswered. */
   upstreamTcpPipelineMax: 128,
+
+  /** Policies in the settings. */
+  policiesMax: 256,
+  /** Domains of one policy, and of all policies together. */
+  policyDomainsMax: 20_000,
+  /** Regular expressions of one policy. */
+  policyRegexMax: 100,
+  /** Clients and networks that one policy names. */
+  policyClientsMax: 256,
+  /** Addresses of one redirect. */
+  redirectAddressesMax: 16,
+  /** Clients in the settings, and ids and tags of one of them. */
+  clientsMax: 1_024,
+  clientIdsMax: 64,
+  clientTagsMax: 32,
+  /** Groups in the settings. */
+  groupsMax: 64,
+  /** Rules of one group. */
+  groupRulesMax: 1_000,
+  /** Services of the catalogue, and in one list of blocked ones. */
+  servicesMax: 256,
+  /** Local records in the settings. */
+  recordsMax: 5_000,
+  /** Rewrites and local aliases followed for one question. */
+  rewriteStepsMax: 8,
+  /** Addresses of neighbours that are kept for clients known by a MAC address. */
+  neighboursMax: 4_096,
+  /** Conditions, patterns and rewrites of all lists together, compiled. */
+  programBytesMax: 64 * 1024 * 1024,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {

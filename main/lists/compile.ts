@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { FLAG_ALLOW, FLAG_BLOCK, TABLE_VERSION } from '../engine/domain-table.ts';
+import type { RuleBuffers } from '../engine/rule-set.ts';
 import type { ListFormat } from './formats/detect.ts';
 import { parseList, type ListReport } from './parse-list.ts';
 import { TableBuilder, TableFull } from './table-builder.ts';
@@ -51,7 +52,7 @@ export interface CompileResult {
 
 export interface Compiled {
   /** Null when it would be the one in use: every new copy was refused. */
-  readonly table: SharedArrayBuffer | null;
+  readonly rules: RuleBuffers | null;
   readonly results: readonly CompileResult[];
 }
 
@@ -130,7 +131,7 @@ function keepTable(
     const used = best?.kind ?? null;
     results.push({ listId, used, path: '', report: null, names: 0, refused });
   }
-  return Buffer.compare(tableKey(inputs), keyInUse) === 0 ? { table: null, results } : null;
+  return Buffer.compare(tableKey(inputs), keyInUse) === 0 ? { rules: null, results } : null;
 }
 
 /** The bytes of a copy and where they were, or why it cannot be used. */
@@ -179,7 +180,8 @@ class Compilation {
       results.push(result);
       if (result.used) inputs.push({ listId: source.listId, format: source.format, sha256 });
     }
-    return { table: builder.finish(tableKey(inputs)), results };
+    const table = builder.finish(tableKey(inputs));
+    return { rules: { table, program: null }, results };
   }
 
   #addList(

@@ -9,6 +9,7 @@ import type { LookupFunction } from 'node:net';
 import type { ListSource } from '../contract/config.ts';
 import { AppError, toWire } from '../contract/errors.ts';
 import type { ListStatus } from '../contract/methods.ts';
+import type { RuleBuffers } from '../engine/rule-set.ts';
 import { isLocal } from './fetch-list.ts';
 import { ListSet, type List } from './list-set.ts';
 import { ListUpdater } from './list-updater.ts';
@@ -90,9 +91,9 @@ export class ListManager {
     return manager;
   }
 
-  /** The compiled lists. Another buffer after each onTable; never written again. */
-  get table(): SharedArrayBuffer {
-    return this.#updater.table.buffer as SharedArrayBuffer;
+  /** The compiled lists. Another object after each onTable; never written again. */
+  get table(): RuleBuffers {
+    return this.#updater.table.buffers;
   }
 
   /** Distinct names of all enabled lists. */

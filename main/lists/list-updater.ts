@@ -4,7 +4,7 @@
  */
 import { toWire } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
-import { DomainTable } from '../engine/domain-table.ts';
+import { RuleSet } from '../engine/rule-set.ts';
 import { tableKey, type CompileResult, type CompileSource } from './compile.ts';
 import { compileInThread, type CompileDone } from './compiler.ts';
 import type { Fetched } from './download.ts';
@@ -27,14 +27,14 @@ export interface UpdaterOptions extends FetchContext {
 type Candidates = Map<number, CopyMeta>;
 
 export class ListUpdater {
-  table: DomainTable;
+  table: RuleSet;
   /** Lists whose stored copy turned out damaged: to be fetched soon. */
   readonly damaged = new Set<List>();
   readonly #options: UpdaterOptions;
 
   constructor(options: UpdaterOptions) {
     this.#options = options;
-    this.table = options.store.loadSnapshot() ?? DomainTable.empty();
+    this.table = options.store.loadSnapshot() ?? RuleSet.empty();
   }
 
   /**
@@ -97,14 +97,14 @@ export class ListUpdater {
       }),
     );
     if (sources.length === 0) {
-      if (this.table.nameCount > 0) this.table = DomainTable.empty();
+      if (this.table.ruleCount > 0) this.table = RuleSet.empty();
       return;
     }
     if (candidates.size === 0 && Buffer.compare(key, this.table.key) === 0) return;
     const done = await this.#runThread(sources, candidates);
     if (!done) return;
     for (const result of done.results) await this.#apply(result, candidates);
-    if (done.table) this.table = new DomainTable(done.table);
+    if (done.rules) this.table = RuleSet.open(done.rules);
     if (done.snapshotError !== '') throw new Error(`snapshot not saved: ${done.snapshotError}`);
   }
 

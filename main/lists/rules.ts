@@ -7,6 +7,7 @@
  */
 import { AppError } from '../contract/errors.ts';
 import { FLAG_ALLOW, FLAG_BLOCK } from '../engine/domain-table.ts';
+import type { RuleBuffers } from '../engine/rule-set.ts';
 import { LIST_ID_RULES } from '../engine/policy.ts';
 import { HostName } from './formats/host-name.ts';
 import { VERDICT, type Verdict } from './formats/verdict.ts';
@@ -34,14 +35,14 @@ export function parseRule(text: string): Rule {
  *
  * @throws AppError RULE_INVALID at the first rule that does not parse
  */
-export function compileRules(rules: readonly string[]): SharedArrayBuffer {
+export function compileRules(rules: readonly string[]): RuleBuffers {
   const builder = new TableBuilder();
   const name = new HostName();
   for (const [index, text] of rules.entries()) {
     const flag = readRule(text, name) === 'allow' ? FLAG_ALLOW : FLAG_BLOCK;
     builder.add(name.bytes, name.length, name.hash, LIST_ID_RULES, flag, index + 1);
   }
-  return builder.finish();
+  return { table: builder.finish(), program: null };
 }
 
 function readRule(text: string, name: HostName): Rule['action'] {

@@ -14,7 +14,8 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { copyFile, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DomainTable } from '../engine/domain-table.ts';
+import { TABLE_HEADER_BYTES, tableBytesOf } from '../engine/domain-table.ts';
+import { RuleSet, type RuleBuffers } from '../engine/rule-set.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { TEMPORARY_SUFFIX, syncDirectory, writeFileAtomic } from './atomic-file.ts';
 import type { CopyFile } from './compile.ts';
@@ -118,10 +119,11 @@ export class ListStore {
    * @returns null when there is none, or it is damaged: it is then made anew from the copies
    * Synchronous: it happens once, before the program answers; about 1 ms per MiB with the checksum.
    */
-  loadSnapshot(): DomainTable | null {
+  loadSnapshot(): RuleSet | null {
     try {
-      const table = new DomainTable(readShared(this.snapshotPath));
-      return table.verify() ? table : null;
+      const { table, program } = readShared(this.snapshotPath);
+      const rules = new RuleSet(table, program);
+      return rules.verify() ? rules : null;
     } catch {
       return null; // Missing or damaged, which the doc comment promises to treat alike.
     }
@@ -153,21 +155,38 @@ async function renameIfThere(from: string, to: string): Promise<void> {
   }
 }
 
-function readShared(path: string): SharedArrayBuffer {
+/** The table, and behind it in the file the program, if there is one. */
+function readShared(path: string): RuleBuffers {
   const file = openSync(path, 'r');
   try {
     const { size } = fstatSync(file);
+    const header = new Uint8Array(TABLE_HEADER_BYTES);
+    readFully(file, header, 0);
+    const tableBytes = tableBytesOf(header);
+    const programBytes = size - tableBytes;
     // Slots, entries and names at their bounds; a larger file is none of ours.
-    if (size > LIMITS.tableNameBytesMax + LIMITS.tableEntriesMax * 24) throw new Error('too large');
-    const bytes = new Uint8Array(new SharedArrayBuffer(size));
-    for (let at = 0; at < size;) {
-      const count = readSync(file, bytes, at, size - at, at);
-      if (count === 0) throw new Error('the file became shorter while it was read');
-      at += count;
+    const tableBytesMax = LIMITS.tableNameBytesMax + LIMITS.tableEntriesMax * 24;
+    const isSane = tableBytes >= TABLE_HEADER_BYTES && tableBytes <= tableBytesMax;
+    if (!isSane || programBytes < 0 || programBytes > LIMITS.programBytesMax) {
+      throw new Error('not of a size that a snapshot has');
     }
-    return bytes.buffer;
+    const table = new SharedArrayBuffer(tableBytes);
+    readFully(file, new Uint8Array(table), 0);
+    if (programBytes === 0) return { table, program: null };
+    const program = new SharedArrayBuffer(programBytes);
+    readFully(file, new Uint8Array(program), tableBytes);
+    return { table, program };
   } finally {
     closeSync(file);
+  }
+}
+
+/** Fills `bytes` from a position of the file on. */
+function readFully(file: number, bytes: Uint8Array, position: number): void {
+  for (let at = 0; at < bytes.length;) {
+    const count = readSync(file, bytes, at, bytes.length - at, position + at);
+    if (count === 0) throw new Error('the file became shorter while it was read');
+    at += count;
   }
 }
 

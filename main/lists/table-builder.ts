@@ -13,8 +13,10 @@
 import {
   ENTRY_WORDS,
   FLAG_ALLOW,
+  FLAG_BELOW,
   FLAG_BLOCK,
   FLAG_EXACT,
+  FLAG_IMPORTANT,
   FLAG_MORE,
   TABLE_HEADER_BYTES,
   sealTable,
@@ -29,7 +31,7 @@ const TAG = 2;
 const HASH = 3;
 const NEXT = 4;
 const CHAINED = 1 << 30;
-const FLAGS_OF_IDENTITY = FLAG_BLOCK | FLAG_ALLOW | FLAG_EXACT;
+const FLAGS_OF_IDENTITY = FLAG_BLOCK | FLAG_ALLOW | FLAG_EXACT | FLAG_BELOW | FLAG_IMPORTANT;
 /**
  * Longest probe of an insertion. Chance does not reach it at 3/4 load (a few hundred at most); names
  * chosen to collide do, and would make every lookup slow.

@@ -7,8 +7,9 @@ import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
 import type { Latency, ListStatus, MethodArguments, MethodOutput } from '../contract/methods.ts';
 import type { UpstreamUse } from '../dataplane/data-plane.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
-import type { UpstreamState } from '../net/upstream.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
+import type { RuleBuffers } from '../engine/rule-set.ts';
+import type { UpstreamState } from '../net/upstream.ts';
 
 /** The engine in its threads (dataplane/data-plane.ts). */
 export interface PlanePart {
@@ -38,7 +39,7 @@ export interface PlanePart {
 
 /** The lists (lists/list-manager.ts). */
 export interface ListsPart {
-  readonly table: SharedArrayBuffer;
+  readonly table: RuleBuffers;
   readonly nameCount: number;
   /** Names of lists by the id that tables and log records carry. */
   readonly listNames: ReadonlyMap<number, string>;

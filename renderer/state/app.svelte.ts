@@ -2,7 +2,12 @@
  * All state of the window, built once by main.ts and reached from components through a context.
  */
 import { createContext } from 'svelte';
-import type { LiveUpdate, ServiceClient, Status } from '../../main/contract/methods.ts';
+import type {
+  LiveUpdate,
+  MethodOutput,
+  ServiceClient,
+  Status,
+} from '../../main/contract/methods.ts';
 import { Clock } from './clock.svelte.ts';
 import type { Connection } from './connection.svelte.ts';
 import { Decisions } from './decisions.svelte.ts';
@@ -19,6 +24,8 @@ import { Toasts } from './toasts.svelte.ts';
 
 /** The shell shows protection and health on every page, so this goes on all the time. */
 const statusRefreshMs = 3_000;
+/** Without queries there is little news of upstreams. */
+const upstreamsRefreshMs = 5_000;
 
 export class AppState {
   readonly client: ServiceClient;
@@ -27,6 +34,7 @@ export class AppState {
   readonly route = new Route();
   readonly toasts = new Toasts();
   readonly status: Poll<Status>;
+  readonly upstreams: Poll<MethodOutput<'upstreams.list'>>;
   readonly protection: ProtectionState;
   readonly takeover: TakeoverState;
   readonly live: LiveFeed;
@@ -48,6 +56,7 @@ export class AppState {
       this.takeover.take(status.takeover, askedAtMs);
       return status;
     }, statusRefreshMs);
+    this.upstreams = new Poll(() => client.call('upstreams.list', {}), upstreamsRefreshMs);
     this.live = new LiveFeed(client, (update) => {
       this.protection.take(update.protection, Date.now());
       this.takeover.take(update.takeover, Date.now());

@@ -1,9 +1,11 @@
 /**
  * What the list tests share: parsing text, looking names up the way the engine does, a slow oracle.
  */
-import { DomainTable, FLAG_ALLOW, FLAG_BLOCK } from '../../main/engine/domain-table.ts';
+import { FLAG_ALLOW, FLAG_BLOCK } from '../../main/engine/domain-table.ts';
 import type { NameView } from '../../main/engine/domain-table.ts';
 import { HASH_SEED, hashByte, hashMix, writeName } from '../../main/engine/name.ts';
+import { createMatchContext } from '../../main/engine/match-context.ts';
+import { RuleSet } from '../../main/engine/rule-set.ts';
 import type { ListFormat } from '../../main/lists/formats/detect.ts';
 import { parseList, type ListReport } from '../../main/lists/parse-list.ts';
 import { TableBuilder } from '../../main/lists/table-builder.ts';
@@ -26,9 +28,16 @@ export function viewOf(text: string): NameView {
   return { name, nameLength, labelCount, labelStarts, suffixHashes };
 }
 
+const context = createMatchContext();
+
+/** What rules say of a name asked for with type A by a client of which nothing is known. */
+export function rankOf(rules: RuleSet, name: string): number {
+  return rules.match(viewOf(name), context);
+}
+
 export interface ParsedList {
   readonly report: ListReport;
-  readonly table: DomainTable;
+  readonly rules: RuleSet;
   /** Names in the order found; allowed ones with @@ in front. */
   readonly names: readonly string[];
 }
@@ -46,7 +55,7 @@ export function parse(
     const flag = isAllow ? FLAG_ALLOW : FLAG_BLOCK;
     builder.add(name.bytes, name.length, name.hash, 1, flag, line);
   });
-  return { report, names, table: new DomainTable(builder.finish()) };
+  return { report, names, rules: new RuleSet(builder.finish(), null) };
 }
 
 /** Ignored lines by reason, shortened to the reason's first words up to a colon or bracket. */

@@ -12,11 +12,11 @@ import { describe, test, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { ListSource } from '../../main/contract/config.ts';
-import { DomainTable, MATCH_BLOCK } from '../../main/engine/domain-table.ts';
+import { RULE_BLOCK, RuleSet } from '../../main/engine/rule-set.ts';
 import { ListManager, type ListManagerOptions } from '../../main/lists/list-manager.ts';
 import type { ListClock } from '../../main/lists/schedule.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { viewOf } from './list-fixtures.ts';
+import { rankOf } from './list-fixtures.ts';
 import { listServer, noLookup, serve } from './list-server.ts';
 
 const BUILTIN = resolve(import.meta.dirname, '../../resources/lists');
@@ -91,7 +91,7 @@ async function open(
   });
   t.after(() => manager.close());
   const blocks = (name: string): boolean =>
-    new DomainTable(manager.table).match(viewOf(name)) === MATCH_BLOCK;
+    rankOf(RuleSet.open(manager.table), name) === RULE_BLOCK;
   return { manager, clock, told, blocks };
 }
 
@@ -345,9 +345,9 @@ describe('settings', () => {
     const { manager, clock, blocks } = await open(t, directory, [a]);
     await clock.fire();
     const attribution = (): number => {
-      const table = new DomainTable(manager.table);
-      table.match(viewOf('shared.example'));
-      return table.blockListId;
+      const table = RuleSet.open(manager.table);
+      rankOf(table, 'shared.example');
+      return table.listId;
     };
     const apply = async (sources: readonly ListSource[]): Promise<void> => {
       clock.timer = null;

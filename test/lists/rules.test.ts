@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../main/contract/errors.ts';
 import { LIMITS } from '../../main/contract/limits.ts';
-import { DomainTable, MATCH_ALLOW, MATCH_BLOCK } from '../../main/engine/domain-table.ts';
+import { RULE_ALLOW, RULE_BLOCK, RuleSet } from '../../main/engine/rule-set.ts';
 import { compileRules, parseRule } from '../../main/lists/rules.ts';
-import { viewOf } from './list-fixtures.ts';
+import { rankOf } from './list-fixtures.ts';
 
 test('accepts the two forms and the usual spellings of them', () => {
   const rules = {
@@ -64,18 +64,19 @@ test('refuses everything else, saying why and what to write', () => {
 });
 
 test('compiles into a table with list id 0 and the rule number as line', () => {
-  const table = new DomainTable(compileRules(['||a.example^', '@@||good.a.example^', 'a.example']));
-  assert.equal(table.nameCount, 2);
-  assert.equal(table.match(viewOf('x.good.a.example')), MATCH_BLOCK | MATCH_ALLOW);
-  assert.deepEqual([table.blockListId, table.entryLine(table.blockEntry)], [0, 1]);
-  assert.deepEqual([table.allowListId, table.entryLine(table.allowEntry)], [0, 2]);
-  assert.equal(new DomainTable(compileRules([])).nameCount, 0);
+  const set = RuleSet.open(compileRules(['||a.example^', '@@||good.a.example^', 'a.example']));
+  assert.equal(set.nameCount, 2);
+  assert.equal(rankOf(set, 'x.good.a.example'), RULE_ALLOW);
+  assert.deepEqual([set.listId, set.line, set.hasBlock], [0, 2, true]);
+  assert.equal(rankOf(set, 'x.a.example'), RULE_BLOCK);
+  assert.deepEqual([set.listId, set.line, set.labels], [0, 1, 2]);
+  assert.equal(RuleSet.open(compileRules([])).nameCount, 0);
   assert.throws(() => compileRules(['||a.example^', 'com']), { code: 'RULE_INVALID' });
 });
 
 test('as many rules as the settings may have compile at once', () => {
   const rules = Array.from({ length: LIMITS.rulesMax }, (_, i) => `||r${i}.example^`);
-  const table = new DomainTable(compileRules(rules));
-  assert.equal(table.nameCount, LIMITS.rulesMax);
-  assert.equal(table.match(viewOf('r9999.example')), MATCH_BLOCK);
+  const set = RuleSet.open(compileRules(rules));
+  assert.equal(set.nameCount, LIMITS.rulesMax);
+  assert.equal(rankOf(set, 'r9999.example'), RULE_BLOCK);
 });

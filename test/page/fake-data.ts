@@ -303,3 +303,25 @@ export function fakeStatistics(sinceMs: number, untilMs: number, stepMinutes: nu
     topClients: [{ client: '127.0.0.1', count: 9_120 }],
   };
 }
+
+/** One that is well, one that is not, one that was never asked. */
+export function fakeUpstreams(): MethodOutput<'upstreams.list'> {
+  const none = { roundTripUs: 0, sent: 0, answered: 0, failures: 0, connections: 0, resumed: 0 };
+  return {
+    strategy: 'in-order',
+    upstreams: [
+      {
+        ...none,
+        ...{ upstream: '9.9.9.9', protocol: 'udp', state: 'up', trouble: '' },
+        ...{ roundTripUs: 14_300, sent: 1_204, answered: 1_201, failures: 3 },
+      },
+      {
+        ...none,
+        ...{ upstream: 'tls://dns.example', protocol: 'tls', state: 'down' },
+        ...{ sent: 40, answered: 12, failures: 28, connections: 5 },
+        trouble: 'its certificate has expired',
+      },
+      { ...none, ...{ upstream: '10.0.0.1', protocol: 'udp', state: 'untried', trouble: '' } },
+    ],
+  };
+}

@@ -2,9 +2,16 @@
  * The methods of the fake service: enough state that what is changed can be seen to have changed.
  */
 import type { ErrorCode } from '../../main/contract/errors.ts';
-import type { ListStatus, Status } from '../../main/contract/methods.ts';
+import type { ListStatus, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
-import { fakeLists, fakeLog, fakeNetwork, fakeStatistics, fakeStatus } from './fake-data.ts';
+import {
+  fakeLists,
+  fakeLog,
+  fakeNetwork,
+  fakeStatistics,
+  fakeStatus,
+  fakeUpstreams,
+} from './fake-data.ts';
 
 /** A failure that the service tells with a code. */
 export class FakeRefusal extends Error {
@@ -21,6 +28,7 @@ export type MethodArguments = Record<string, string | number | boolean | undefin
 export class FakeMethods {
   status: Status;
   lists: ListStatus[];
+  upstreams: MethodOutput<'upstreams.list'> = fakeUpstreams();
   rules: string[] = ['||ads.example.com^', '@@||good.example^'];
   log: QueryEvent[];
   /** Why taking over fails; '' when it does not. */
@@ -46,6 +54,8 @@ export class FakeMethods {
     switch (name) {
       case 'status':
         return this.status;
+      case 'upstreams.list':
+        return this.upstreams;
       case 'pause':
         return this.#protect(input['minutes'] === undefined ? undefined : Number(input['minutes']));
       case 'resume':

@@ -1,6 +1,7 @@
 /** Log, Lists, Rules, Network and Health in a real browser; and all pages by keyboard, narrow and dark. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fakeUpdate } from './fake-data.ts';
 import { describeWindow, eventually, styleOf } from './window-under-test.ts';
 
 const rows = 'tbody tr';
@@ -167,9 +168,30 @@ describeWindow('pages', (lab) => {
     });
     await page.getByText('The log database is read-only.').waitFor();
     await page.getByText('dig @127.0.0.1 -p 5353 example.com').waitFor();
-    assert.match(await page.locator(rows).first().innerText(), /Log\s+3\s+4,096\s+12/);
+    const queues = page.getByRole('region', { name: 'Queues' }).locator(rows);
+    assert.match(await queues.first().innerText(), /Log\s+3\s+4,096\s+12/);
     await page.getByRole('link', { name: 'Lists' }).click();
     await page.getByText('Sluice works, but something needs attention').waitFor();
+  });
+
+  test('health: upstream servers in plain words, and fresh while queries come in', async () => {
+    const { page, service } = await lab().open({ path: '#/health' });
+    const servers = page.getByRole('region', { name: 'Upstream servers' }).locator(rows);
+    await servers.nth(2).waitFor();
+    const [up = '', down = '', untried = ''] = await servers.allInnerTexts();
+    assert.match(up, /^9\.9\.9\.9\s+not encrypted\s+Answers\s+14 ms\s+1,204\s+3$/);
+    assert.match(
+      down,
+      /DNS over TLS\)\s+Does not answer\s+Its certificate has expired\.\s+–\s+40\s+28$/,
+    );
+    assert.match(untried, /Not asked yet\s+–\s+0\s+0$/);
+    const [first, second] = service.methods.upstreams.upstreams;
+    assert.ok(first && second);
+    Object.assign(second, { state: 'slow', roundTripUs: 420_000, trouble: '' });
+    await eventually(async () => {
+      service.emit(fakeUpdate(service.methods.status, [], 0, Date.now()));
+      assert.match(await servers.nth(1).innerText(), /Answers slowly\s+420 ms\s+40\s+28$/);
+    });
   });
 
   test('network: the switch, what is covered, a login page, and the way back', async () => {

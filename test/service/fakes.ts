@@ -14,11 +14,13 @@ import { compileRules } from '../../main/lists/rules.ts';
 import type { UpstreamState } from '../../main/net/upstream.ts';
 import type { ServiceClock } from '../../main/service/clock.ts';
 import { ConfigStore } from '../../main/service/config-store.ts';
+import { Filters } from '../../main/service/filters.ts';
 import { Health } from '../../main/service/health.ts';
 import type { ListsPart, LogPart, LogState, PlanePart } from '../../main/service/parts.ts';
 import { buildPolicy } from '../../main/service/policy-builder.ts';
 import { ProtectionSwitch } from '../../main/service/protection.ts';
 import { resourcePath } from '../../main/service/resources.ts';
+import { loadServices } from '../../main/service/services.ts';
 import { Service } from '../../main/service/service.ts';
 import type { NetworkChange } from '../../main/service/network-watch.ts';
 import { TakeoverSwitch } from '../../main/service/takeover-switch.ts';
@@ -282,12 +284,19 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     },
   });
   const instance = 'feed';
+  const filters = new Filters();
+  await loadServices(store.config);
   const policy = buildPolicy({
     ...{ version: 1, instance },
     filtering: protection.isFiltering,
     config: store.config,
     rules: compileRules(store.config.rules),
     lists: lists.table,
+    filters: filters.build(store.config, {
+      listNames: lists.listNames,
+      nowMs: clock.wallMs(),
+      neighbours: new Map(),
+    }),
   });
   const network: { change: NetworkChange } = { change: 'none' };
   const systemDns = new FakeSystemDns();
@@ -301,7 +310,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
   const bootstraps: (readonly string[])[] = [];
   const hosts: (readonly string[])[] = [];
   const service = new Service({
-    ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy },
+    ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy, filters },
     ...{ instance, takeover },
     logRing: () => ({ depth: 7, capacity: 4096 }),
     setBootstrap: (servers) => bootstraps.push(servers),

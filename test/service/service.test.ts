@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { METHODS } from '../../main/contract/methods.ts';
 import type { LiveUpdate, MethodName } from '../../main/contract/methods.ts';
-import { DomainTable } from '../../main/engine/domain-table.ts';
+import { RuleSet, type RuleBuffers } from '../../main/engine/rule-set.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import { FakeClock, fakeService } from './fakes.ts';
 
@@ -49,7 +49,7 @@ test('a rule takes effect in the next policy, in the file, and in check', async 
   const { rules } = await service.call('rules.add', { rule: '@@listed.example' });
   assert.deepEqual(rules, ['@@||listed.example^']);
   const policy = plane.policies.at(-1);
-  assert.equal(new DomainTable(policy?.rules as SharedArrayBuffer).nameCount, 1);
+  assert.equal(RuleSet.open(policy?.rules as RuleBuffers).nameCount, 1);
   assert.equal(policy?.version, 2);
   assert.match(await readFile(file, 'utf8'), /@@\|\|listed\.example\^/);
   const found = await service.call('check', { name: 'A.Listed.Example.' });

@@ -17,10 +17,11 @@ import {
   decide,
   decidingLabels,
   decidingList,
+  isBlock,
+  isByTable,
+  isUserAllow,
   VERDICT_LIST_ALLOW,
   VERDICT_LIST_BLOCK,
-  VERDICT_USER_ALLOW,
-  VERDICT_USER_BLOCK,
 } from '../verdict.ts';
 import {
   CLASS,
@@ -31,6 +32,7 @@ import {
   skipName,
   TYPE,
 } from '../wire.ts';
+import { knowClient } from './client.ts';
 
 /** Whether the answer leads to a blocked name; notes which, and why, in the turn. */
 export function leadsToBlocked(
@@ -41,8 +43,10 @@ export function leadsToBlocked(
 ): boolean {
   const { query } = turn;
   if (!answer.hasTargets || !policy.filtering || query.qclass !== CLASS.internet) return false;
-  const own = decide(policy, query);
-  if (own === VERDICT_USER_ALLOW) return false;
+  knowClient(turn, policy);
+  if (!turn.context.profile.filtering) return false;
+  const own = decide(policy, query, turn.context);
+  if (isUserAllow(own)) return false;
   const onlyRules = own === VERDICT_LIST_ALLOW || CONNECTIVITY_NAMES.has(query);
   return hasBlockedTarget(turn, policy, answer, name, onlyRules);
 }
@@ -74,15 +78,18 @@ function hasBlockedTarget(
 }
 
 function isBlocked(turn: Turn, policy: Policy, name: AnswerName, onlyRules: boolean): boolean {
-  const verdict = decide(policy, name);
-  const blocks = verdict === VERDICT_USER_BLOCK || (verdict === VERDICT_LIST_BLOCK && !onlyRules);
-  if (!blocks) return false;
+  const { context } = turn;
+  const verdict = decide(policy, name, context);
+  if (!isBlock(verdict) || (verdict === VERDICT_LIST_BLOCK && onlyRules)) return false;
+  // A redirect is for who asks for the name itself.
+  if (isByTable(verdict) && context.entry?.action === 'redirect') return false;
   turn.outcome = OUTCOME.blocked;
   turn.reason = REASON.cname;
-  turn.listId = decidingList(policy, verdict);
-  const labels = decidingLabels(policy, verdict);
+  turn.listId = decidingList(policy, verdict, context);
+  const labels = decidingLabels(policy, verdict, context);
   turn.matchedLabels = labels;
-  const start = name.labelStarts[name.labelCount - labels] as number;
+  // A pattern names no part of it: the whole name is told.
+  const start = labels === 0 ? 0 : (name.labelStarts[name.labelCount - labels] as number);
   turn.matchedLength = name.nameLength - start;
   copyBytes(name.name, start, turn.matched, 0, turn.matchedLength);
   return true;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { MATCH_BLOCK } from '../../../main/engine/domain-table.ts';
+import { RULE_BLOCK } from '../../../main/engine/rule-set.ts';
 import { detectFormat, parseList } from '../../../main/lists/parse-list.ts';
-import { ignored, parse, viewOf } from '../list-fixtures.ts';
+import { ignored, parse, rankOf } from '../list-fixtures.ts';
 
 function bytesOf(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text));
@@ -212,8 +212,8 @@ describe('any list', () => {
     const list = parse('\ufeff# a\r\n! b\r\n; c\r\n\r\n \t \r\n  a.example \t\r\nb.example');
     assert.deepEqual(list.names, ['a.example', 'b.example']);
     assert.deepEqual([list.report.lines, list.report.comments], [7, 5]);
-    assert.equal(list.table.match(viewOf('b.example')), MATCH_BLOCK);
-    assert.equal(list.table.entryLine(list.table.blockEntry), 7);
+    assert.equal(rankOf(list.rules, 'b.example'), RULE_BLOCK);
+    assert.equal(list.rules.line, 7);
   });
 
   test('NUL bytes spoil their line only', () => {
@@ -255,15 +255,15 @@ describe('any list', () => {
       const list = parse(text);
       assert.equal(list.report.format, format);
       assert.equal(list.report.names, names.length);
-      return list.table;
+      return list.rules;
     });
     const [first, ...others] = tables as [(typeof tables)[0], ...typeof tables];
     for (const other of others) {
-      assert.deepEqual(new Uint8Array(other.buffer), new Uint8Array(first.buffer));
+      assert.deepEqual(new Uint8Array(other.buffers.table), new Uint8Array(first.buffers.table));
     }
     for (const name of names.slice(0, 200)) {
-      assert.equal(first.match(viewOf(`www.${name}`)), MATCH_BLOCK);
-      assert.equal(first.match(viewOf(`x${name}`)), 0);
+      assert.equal(rankOf(first, `www.${name}`), RULE_BLOCK);
+      assert.equal(rankOf(first, `x${name}`), 0);
     }
   });
 
