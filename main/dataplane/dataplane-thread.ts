@@ -9,10 +9,7 @@ import { COUNTER } from '../contract/counters.ts';
 import type { CounterName } from '../contract/counters.ts';
 import { invariant, toWire } from '../contract/errors.ts';
 import { ClientGate } from '../engine/client-gate.ts';
-import { DomainTable } from '../engine/domain-table.ts';
 import { Engine } from '../engine/engine.ts';
-import type { Policy } from '../engine/policy.ts';
-import { SuffixSet } from '../engine/suffix-set.ts';
 import { LogRing } from '../log/ring.ts';
 import { systemClock } from '../net/clock.ts';
 import { loadUdpAddon } from '../net/native-udp-addon.ts';
@@ -24,6 +21,7 @@ import { UpstreamPool } from '../net/upstream-pool.ts';
 import { readCacheFile, removeCacheFile, writeCacheFile } from './cache-file.ts';
 import { claimAlone, openListeners } from './listeners.ts';
 import type { Listeners } from './listeners.ts';
+import { openPolicy } from './open-policy.ts';
 import type { FromThread, PolicyMessage, ThreadSetup, ToThread } from './messages.ts';
 
 /** Counters that tell a present state; a thread that ended left them as they were. */
@@ -146,15 +144,6 @@ function takePolicy(message: PolicyMessage): void {
     const text = error instanceof Error ? error.message : String(error);
     report({ kind: 'fault', reason: `policy ${String(message.version)} was refused: ${text}` });
   }
-}
-
-function openPolicy(message: PolicyMessage): Policy {
-  return {
-    ...message,
-    rules: new DomainTable(message.rules),
-    lists: new DomainTable(message.lists),
-    suffixes: new SuffixSet(message.suffixes ?? []),
-  };
 }
 
 /** A cache begins empty when its file is of no use. */

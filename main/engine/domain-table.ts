@@ -6,7 +6,7 @@
  * thread at once (a SharedArrayBuffer is passed by reference and never written again).
  *
  *   word  0  magic "SLDT"          word  4  names (distinct)
- *         1  layout version              5  bytes of the names part
+ *         1  version | tops << 16        5  bytes of the names part
  *         2  slots, a power of two       6  bytes of the whole buffer
  *         3  entries                     7  checksum of everything else
  *         8..15  key of the inputs, 32 bytes, free for the owner
@@ -16,6 +16,7 @@
  *   | 64 B   | 4 B each       | name offset | line | tag          | wire labels, 0, wire ...  |
  *   +--------+----------------+----------------------------------+---------------------------+
  *
+ *   tops = 1 when there are names of one label, which are then looked for, too
  *   slot = high 8 bits of the hash | 24 bits of (entry index + 1); 0 is an empty slot
  *   tag  = flags << 16 | list id
  *
@@ -39,17 +40,17 @@ export interface NameView {
   readonly suffixHashes: Int32Array;
 }
 
-/** Bits of what `match` returns. */
-export const MATCH_BLOCK = 1;
-export const MATCH_ALLOW = 2;
-
-/** Flags of an entry. The lowest two are the MATCH bits; one of them is set. */
-export const FLAG_BLOCK = MATCH_BLOCK;
-export const FLAG_ALLOW = MATCH_ALLOW;
+/** Flags of an entry. One of the first two is set. */
+export const FLAG_BLOCK = 1;
+export const FLAG_ALLOW = 2;
 /** Names only itself, not what lies below. */
 export const FLAG_EXACT = 4;
-/** Reserved for rules that win over allow rules; no reader honours it yet. */
+/** Wins over the rules that are not important. */
 export const FLAG_IMPORTANT = 8;
+/** Has conditions or an answer of its own: the line word is the index of a rule in the program. */
+export const FLAG_RULE = 16;
+/** Names only what lies below, not itself. */
+export const FLAG_BELOW = 32;
 /** The next entry is of the same name. */
 export const FLAG_MORE = 128;
 
@@ -60,6 +61,12 @@ export const TABLE_HEADER_BYTES = 64;
 export const ENTRY_WORDS = 3;
 /** Entry indexes take 24 bits of a slot, and 0 means empty. */
 export const TABLE_ENTRIES_MAX = 0xff_ff_fe;
+
+const TOPS = 1 << 16;
+const WORD_TOTAL_BYTES = 6;
+/** Names that are touched at once, and the suffixes of each. */
+const AHEAD_MAX = 16;
+const TOUCH_LABELS = 8;
 
 const WORD_CHECKSUM = 7;
 const WORD_KEY = 8;
@@ -77,6 +84,11 @@ export function tableLayout(slots: number, entries: number, nameBytes: number): 
   const entriesAt = TABLE_HEADER_BYTES + slots * 4;
   const namesAt = entriesAt + entries * ENTRY_WORDS * 4;
   return { entriesAt, namesAt, totalBytes: Math.ceil((namesAt + nameBytes) / 4) * 4 };
+}
+
+/** Size of the whole table that begins with these TABLE_HEADER_BYTES bytes; unchecked. */
+export function tableBytesOf(header: Uint8Array): number {
+  return new Int32Array(header.slice(0, TABLE_HEADER_BYTES).buffer)[WORD_TOTAL_BYTES] as number;
 }
 
 /** Checksum over the whole buffer but the checksum word itself. Detects damage, not malice. */
@@ -97,6 +109,8 @@ export interface TableCounts {
   readonly entries: number;
   readonly names: number;
   readonly nameBytes: number;
+  /** Whether there are names of one label. */
+  readonly hasTops?: boolean;
 }
 
 /** Writes header and checksum of a table whose other parts are complete. For builders only. */
@@ -107,7 +121,8 @@ export function sealTable(
 ): void {
   const { slots, entries, names, nameBytes } = counts;
   const header = new Int32Array(buffer, 0, TABLE_HEADER_BYTES / 4);
-  header.set([TABLE_MAGIC, TABLE_VERSION, slots, entries, names, nameBytes, buffer.byteLength]);
+  const version = TABLE_VERSION | ((counts.hasTops ?? false) ? TOPS : 0);
+  header.set([TABLE_MAGIC, version, slots, entries, names, nameBytes, buffer.byteLength]);
   if (key) new Uint8Array(buffer, WORD_KEY * 4, TABLE_KEY_BYTES).set(key);
   header[WORD_CHECKSUM] = tableChecksum(buffer);
 }
@@ -119,21 +134,17 @@ export class DomainTable {
   /** Name-and-list pairs; at least nameCount. */
   readonly entryCount: number;
 
-  /** Results of the last `match`: the most specific block and allow entries; -1 and 0 for none. */
-  blockEntry = -1;
-  blockListId = 0;
-  /** Labels of the listed name. */
-  blockLabels = 0;
-  allowEntry = -1;
-  allowListId = 0;
-  allowLabels = 0;
-
+  /** Fewest labels of a name. */
+  readonly #labelsMin: number;
   readonly #mask: number;
   readonly #slots: Int32Array;
   readonly #entries: Int32Array;
   readonly #names: Uint8Array;
   /** Of the name being matched; 127 labels at most. */
   readonly #firstSlots = new Int32Array(128);
+  /** Of the suffixes that are touched: hash, and what was loaded for it. */
+  readonly #touchHashes = new Int32Array(AHEAD_MAX * TOUCH_LABELS);
+  readonly #touchFound = new Int32Array(AHEAD_MAX * TOUCH_LABELS);
 
   /**
    * @param buffer  a table as the builder made it, or as read from disk and then `verify`d
@@ -146,7 +157,7 @@ export class DomainTable {
     const header = new Int32Array(buffer, 0, TABLE_HEADER_BYTES / 4);
     const [magic, version, slots, entries, names, nameBytes, totalBytes] = header;
     if (magic !== TABLE_MAGIC) throw new Error('not a domain table');
-    if (version !== TABLE_VERSION) {
+    if (((version as number) & ~TOPS) !== TABLE_VERSION) {
       throw new Error(`domain table of version ${String(version)}, not ${String(TABLE_VERSION)}`);
     }
     const layout = checkedLayout(slots as number, entries as number, nameBytes as number);
@@ -156,6 +167,7 @@ export class DomainTable {
     this.buffer = buffer;
     this.nameCount = names as number;
     this.entryCount = entries as number;
+    this.#labelsMin = ((version as number) & TOPS) === 0 ? 2 : 1;
     this.#mask = (slots as number) - 1;
     this.#slots = new Int32Array(buffer, TABLE_HEADER_BYTES, slots);
     this.#entries = new Int32Array(buffer, layout.entriesAt, this.entryCount * ENTRY_WORDS);
@@ -180,76 +192,72 @@ export class DomainTable {
   }
 
   /**
-   * Finds the most specific block entry and the most specific allow entry among the suffixes of
-   * two labels or more. Sets the block and allow fields of this object.
+   * Makes ready for `find` of the suffixes of a name.
    *
-   * @returns  MATCH_BLOCK, MATCH_ALLOW, both or 0
-   * Cost: one probe per suffix, no allocation (bench/micro/domain-table.bench.ts).
-   */
-  match(view: NameView): number {
-    this.blockEntry = -1;
-    this.blockListId = 0;
-    this.blockLabels = 0;
-    this.allowEntry = -1;
-    this.allowListId = 0;
-    this.allowLabels = 0;
-    let found = 0;
-    const last = view.labelCount - 2;
-    this.#readSlots(view, last);
-    for (let label = 0; label <= last && found !== (MATCH_BLOCK | MATCH_ALLOW); label++) {
-      if (this.#firstSlots[label] === 0) continue;
-      const entry = this.#find(view, label);
-      if (entry >= 0) found |= this.#take(entry, label, view.labelCount - label);
-    }
-    return found;
-  }
-
-  /**
    * Reads the first slot of every suffix, without a branch between, so that the processor fetches
    * their cache lines side by side: a table is far larger than its caches.
+   *
+   * @returns  the last label at which to look: a suffix has two labels or more, unless `tops`
    */
-  #readSlots(view: NameView, last: number): void {
+  prepare(view: NameView): number {
+    const last = view.labelCount - this.#labelsMin;
     for (let label = 0; label <= last; label++) {
       const hash = view.suffixHashes[label] as number;
       this.#firstSlots[label] = this.#slots[hash & this.#mask] as number;
     }
-  }
-
-  /** 1-based line of an entry in its list; 0 when the index is out of range. */
-  entryLine(entry: number): number {
-    return this.#entries[entry * ENTRY_WORDS + 1] ?? 0;
+    return last;
   }
 
   /**
-   * Visits every entry that names a suffix of `view`, most specific first, those of several lists
-   * for one name in the order of the lists. For explanations; may allocate.
+   * Loads what stands in the table about some names, for many of them side by side, so that `find`
+   * need not wait for it: their slots, then the entries there, then the names of those.
+   *
+   * @returns  of no meaning, but it has to be used
    */
-  forEachMatch(
-    view: NameView,
-    visit: (
-      entry: number,
-      listId: number,
-      action: 'block' | 'allow',
-      labels: number,
-      line: number,
-    ) => void,
-  ): void {
-    for (let label = 0; label <= view.labelCount - 2; label++) {
-      let entry = this.#find(view, label);
-      if (entry < 0) continue;
-      for (let more = true; more; entry++) {
-        const tag = this.#entries[entry * ENTRY_WORDS + 2] as number;
-        const flags = tag >>> 16;
-        more = (flags & FLAG_MORE) !== 0;
-        if ((flags & FLAG_EXACT) !== 0 && label !== 0) continue;
-        const action = (flags & FLAG_BLOCK) !== 0 ? 'block' : 'allow';
-        visit(entry, tag & 0xffff, action, view.labelCount - label, this.entryLine(entry));
+  touch(views: readonly NameView[], count: number): number {
+    const hashes = this.#touchHashes;
+    const found = this.#touchFound;
+    const mask = this.#mask;
+    let size = 0;
+    for (let index = 0; index < count; index++) {
+      const view = views[index] as NameView;
+      const last = Math.min(view.labelCount - 2, TOUCH_LABELS - 1);
+      for (let label = 0; label <= last; label++) {
+        hashes[size++] = view.suffixHashes[label] as number;
       }
     }
+    for (let at = 0; at < size; at++) {
+      found[at] = this.#slots[(hashes[at] as number) & mask] as number;
+    }
+    for (let at = 0; at < size; at++) {
+      const slot = found[at] as number;
+      // All ones when the hash bits agree: no branch, which would have to wait for the slot.
+      const agrees = (((slot ^ (hashes[at] as number)) >>> 24) - 1) >> 31;
+      const entry = Math.max((slot & agrees & 0xffffff) - 1, 0);
+      found[at] = this.#entries[entry * ENTRY_WORDS] as number;
+    }
+    let sum = 0;
+    for (let at = 0; at < size; at++) sum ^= this.#names[found[at] as number] as number;
+    return sum;
   }
 
-  /** First entry of the suffix that starts at `label`; -1 when it is not listed. */
-  #find(view: NameView, label: number): number {
+  /** Flags << 16 | list id of an entry that `find` returned, or of one behind it. */
+  tagOf(entry: number): number {
+    return this.#entries[entry * ENTRY_WORDS + 2] as number;
+  }
+
+  /** 1-based line of an entry in its list, or the index of its rule; see FLAG_RULE. */
+  lineOf(entry: number): number {
+    return this.#entries[entry * ENTRY_WORDS + 1] as number;
+  }
+
+  /**
+   * First entry of the suffix that starts at `label` of the name that was prepared; -1 when it is
+   * not listed. The entries behind it up to one without FLAG_MORE are of the same name.
+   * Cost: no allocation (bench/micro/domain-table.bench.ts).
+   */
+  find(view: NameView, label: number): number {
+    if (this.#firstSlots[label] === 0) return -1;
     const hash = view.suffixHashes[label] as number;
     const slots = this.#slots;
     const mask = this.#mask;
@@ -276,35 +284,6 @@ export class DomainTable {
       if (names[stored] !== name[at]) return false;
     }
     return names[stored] === 0;
-  }
-
-  /** Notes the entries of one listed name where nothing more specific was noted before. */
-  #take(first: number, label: number, labels: number): number {
-    let found = 0;
-    for (let entry = first; ; entry++) {
-      const tag = this.#entries[entry * ENTRY_WORDS + 2] as number;
-      const flags = tag >>> 16;
-      if ((flags & FLAG_EXACT) === 0 || label === 0) {
-        found |= flags & (MATCH_BLOCK | MATCH_ALLOW);
-        if ((flags & FLAG_BLOCK) !== 0) this.#takeBlock(entry, tag & 0xffff, labels);
-        else this.#takeAllow(entry, tag & 0xffff, labels);
-      }
-      if ((flags & FLAG_MORE) === 0) return found;
-    }
-  }
-
-  #takeBlock(entry: number, listId: number, labels: number): void {
-    if (this.blockEntry >= 0) return;
-    this.blockEntry = entry;
-    this.blockListId = listId;
-    this.blockLabels = labels;
-  }
-
-  #takeAllow(entry: number, listId: number, labels: number): void {
-    if (this.allowEntry >= 0) return;
-    this.allowEntry = entry;
-    this.allowListId = listId;
-    this.allowLabels = labels;
   }
 }
 

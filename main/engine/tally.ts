@@ -16,6 +16,7 @@ import type { Clock, LogFacts, QuerySink } from './ports.ts';
 import { UPSTREAM_NONE, type Turn } from './turn.ts';
 
 const ANSWERED = COUNTER.answered;
+const PROBES = COUNTER.probes;
 const TRUNCATED = COUNTER.truncated;
 const LOGGED = COUNTER.logged;
 const LOG_DROPPED = COUNTER.logDropped;
@@ -78,6 +79,10 @@ export class Tally {
 
   /** Counts the answer that was just written, and logs it unless logging is off. */
   answered(turn: Turn, logMode: Policy['logMode']): void {
+    if (turn.isProbe) {
+      this.add(PROBES);
+      return;
+    }
     this.#batch.answered();
     const nowUs = this.#batch.answerUs;
     const elapsedUs = nowUs - turn.startedUs;

@@ -9,13 +9,18 @@ import { dirname } from 'node:path';
 /** Ending of files that a crash may leave behind; they are removed at the next start. */
 export const TEMPORARY_SUFFIX = '.tmp';
 
-/** Writes a temporary file beside `path`, syncs it, renames it, and syncs the directory. */
-export async function writeFileAtomic(path: string, data: Uint8Array | string): Promise<void> {
+/** Writes the data, or its parts one behind another, to a temporary file beside `path`, syncs it, renames it, and syncs the directory. */
+export async function writeFileAtomic(
+  path: string,
+  data: Uint8Array | string | readonly Uint8Array[],
+): Promise<void> {
   const temporary = path + TEMPORARY_SUFFIX;
   try {
     const file = await open(temporary, 'w', 0o600);
     try {
-      await file.writeFile(data);
+      const parts = typeof data === 'string' || data instanceof Uint8Array ? [data] : data;
+      // Each goes where the one before has ended.
+      for (const part of parts) await file.writeFile(part);
       await file.sync();
     } finally {
       await file.close();

@@ -10,8 +10,10 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { invariant } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
+import type { RuleBuffers } from '../engine/rule-set.ts';
 import { writeFileAtomic } from './atomic-file.ts';
 import { compileLists } from './compile.ts';
+import { countChanges } from './list-diff.ts';
 import type { CompileJob, CompileMessage } from './compiler.ts';
 import { inMiB } from './validate.ts';
 
@@ -22,13 +24,18 @@ const port = parentPort;
 const job = workerData as CompileJob;
 
 if (process.platform === 'linux') setPriority(0, NICE);
-const { table, results } = compileLists(job.sources, job.keyInUse, readBounded, onProgress);
-post({ kind: 'done', table, results, snapshotError: table ? await save(table) : '' });
+const { rules, results } = compileLists(job.sources, job.keyInUse, readBounded, onProgress);
+const changes = rules ? countChanges(job.sources, results, readBounded) : [];
+post({ kind: 'done', rules, results, changes, snapshotError: rules ? await save(rules) : '' });
 
 /** Why the snapshot could not be saved; '' when it was. The table is good without it. */
-async function save(snapshot: SharedArrayBuffer): Promise<string> {
+async function save({ table, program }: RuleBuffers): Promise<string> {
   try {
-    await writeFileAtomic(job.snapshotPath, new Uint8Array(snapshot));
+    const parts = program === null ? [table] : [table, program];
+    await writeFileAtomic(
+      job.snapshotPath,
+      parts.map((part) => new Uint8Array(part)),
+    );
     return '';
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -6,15 +6,19 @@
  *   list-<id>.txt           last good copy        meta.json           ListMeta of every list
  *   list-<id>.previous.txt  the one before        meta.previous.json  the one before
  *   list-<id>.new           candidate             table.bin           compiled snapshot
+ *   list-<id>.held.txt      waits for a person    table.bin.new       candidate snapshot
+ *   list-<id>.swap.txt      only during a rollback
  *
- * A candidate becomes current by: current -> previous, candidate -> current, new meta. Copies are
- * known by their SHA-256 in the meta file, so after a crash between these steps the old copy is
- * found under one name or the other. A damaged file counts as missing, and the next best is used.
+ * A candidate becomes current by: current -> previous, candidate -> current, new meta; a rollback is
+ * current -> swap, previous -> current, swap -> previous, new meta. Copies are known by their
+ * SHA-256 in the meta file, so after a crash between these steps the old copy is found under one
+ * name or the other. A damaged file counts as missing, and the next best is used.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { copyFile, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DomainTable } from '../engine/domain-table.ts';
+import { TABLE_HEADER_BYTES, tableBytesOf } from '../engine/domain-table.ts';
+import { RuleSet, type RuleBuffers } from '../engine/rule-set.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { TEMPORARY_SUFFIX, syncDirectory, writeFileAtomic } from './atomic-file.ts';
 import type { CopyFile } from './compile.ts';
@@ -22,6 +26,7 @@ import type { CopyMeta, ListMeta } from './meta.ts';
 import { readMeta, writeMeta } from './meta.ts';
 
 const CANDIDATE_SUFFIX = '.new';
+const SWAP_SUFFIX = '.swap.txt';
 const LINE_CHUNK_BYTES = 65_536;
 /** Longest source line shown in an explanation. */
 const LINE_SHOWN_BYTES = 512;
@@ -49,6 +54,7 @@ export class ListStore {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     });
     for (const name of await readdir(this.directory)) {
+      if (name.endsWith(SWAP_SUFFIX)) await this.#endSwap(name.slice(0, -SWAP_SUFFIX.length));
       if (!name.endsWith(TEMPORARY_SUFFIX) && !name.endsWith(CANDIDATE_SUFFIX)) continue;
       await rm(join(this.directory, name), { force: true });
     }
@@ -88,28 +94,82 @@ export class ListStore {
     return files;
   }
 
-  /** Makes the candidate the current copy; the current one becomes the previous. */
-  async acceptCandidate(id: number): Promise<void> {
+  /** Makes a candidate, or a held copy, the current one; the current one becomes the previous. */
+  async acceptCandidate(id: number, path = this.candidatePath(id)): Promise<void> {
     await renameIfThere(this.#currentPath(id), this.#previousPath(id));
-    await rename(this.candidatePath(id), this.#currentPath(id));
+    await rename(path, this.#currentPath(id));
     await syncDirectory(this.directory);
+  }
+
+  heldPath(id: number): string {
+    return join(this.directory, `list-${String(id)}.held.txt`);
+  }
+
+  /** Sets the candidate aside, in place of one that was set aside before. */
+  async holdCandidate(id: number): Promise<void> {
+    await rename(this.candidatePath(id), this.heldPath(id));
+    await syncDirectory(this.directory);
+  }
+
+  async dropHeld(id: number): Promise<void> {
+    await rm(this.heldPath(id), { force: true });
+  }
+
+  /** Exchanges the current and the previous copy. */
+  async swapCopies(id: number): Promise<void> {
+    const swap = join(this.directory, `list-${String(id)}${SWAP_SUFFIX}`);
+    await renameIfThere(this.#currentPath(id), swap);
+    await renameIfThere(this.#previousPath(id), this.#currentPath(id));
+    await renameIfThere(swap, this.#previousPath(id));
+    await syncDirectory(this.directory);
+  }
+
+  /** Where the compiler saves the table; it counts from `commitSnapshot` on. */
+  get snapshotCandidatePath(): string {
+    return this.snapshotPath + CANDIDATE_SUFFIX;
+  }
+
+  async commitSnapshot(): Promise<void> {
+    await rename(this.snapshotCandidatePath, this.snapshotPath);
+    await syncDirectory(this.directory);
+  }
+
+  async dropSnapshotCandidate(): Promise<void> {
+    await rm(this.snapshotCandidatePath, { force: true });
+  }
+
+  /** Gives a file that a crash left in the middle of `swapCopies` the name that is free. */
+  async #endSwap(stem: string): Promise<void> {
+    const swap = join(this.directory, stem + SWAP_SUFFIX);
+    for (const path of [`${stem}.txt`, `${stem}.previous.txt`]) {
+      const free = join(this.directory, path);
+      if (existsSync(free)) continue;
+      await rename(swap, free);
+      return;
+    }
+    await rm(swap, { force: true });
   }
 
   async dropCandidate(id: number): Promise<void> {
     await rm(this.candidatePath(id), { force: true });
   }
 
-  /** Gives the file that the compiler has used the name of the current copy. */
+  /**
+   * Gives the file that the compiler has used the name of the current copy. What had that name is
+   * kept: after a crash in a rollback it is the other copy.
+   */
   async settleCurrent(id: number, usedPath: string): Promise<void> {
     if (usedPath === this.#currentPath(id)) return;
+    if (usedPath === this.#previousPath(id)) return this.swapCopies(id);
     await rename(usedPath, this.#currentPath(id));
     await syncDirectory(this.directory);
   }
 
   /** Removes all files of a list. */
   async remove(id: number): Promise<void> {
-    const paths = [this.#currentPath(id), this.#previousPath(id), this.candidatePath(id)];
-    for (const path of paths) await rm(path, { force: true });
+    const copies = [this.#currentPath(id), this.#previousPath(id)];
+    for (const path of [...copies, this.candidatePath(id), this.heldPath(id)])
+      await rm(path, { force: true });
   }
 
   /**
@@ -118,10 +178,11 @@ export class ListStore {
    * @returns null when there is none, or it is damaged: it is then made anew from the copies
    * Synchronous: it happens once, before the program answers; about 1 ms per MiB with the checksum.
    */
-  loadSnapshot(): DomainTable | null {
+  loadSnapshot(): RuleSet | null {
     try {
-      const table = new DomainTable(readShared(this.snapshotPath));
-      return table.verify() ? table : null;
+      const { table, program } = readShared(this.snapshotPath);
+      const rules = new RuleSet(table, program);
+      return rules.verify() ? rules : null;
     } catch {
       return null; // Missing or damaged, which the doc comment promises to treat alike.
     }
@@ -153,21 +214,38 @@ async function renameIfThere(from: string, to: string): Promise<void> {
   }
 }
 
-function readShared(path: string): SharedArrayBuffer {
+/** The table, and behind it in the file the program, if there is one. */
+function readShared(path: string): RuleBuffers {
   const file = openSync(path, 'r');
   try {
     const { size } = fstatSync(file);
+    const header = new Uint8Array(TABLE_HEADER_BYTES);
+    readFully(file, header, 0);
+    const tableBytes = tableBytesOf(header);
+    const programBytes = size - tableBytes;
     // Slots, entries and names at their bounds; a larger file is none of ours.
-    if (size > LIMITS.tableNameBytesMax + LIMITS.tableEntriesMax * 24) throw new Error('too large');
-    const bytes = new Uint8Array(new SharedArrayBuffer(size));
-    for (let at = 0; at < size;) {
-      const count = readSync(file, bytes, at, size - at, at);
-      if (count === 0) throw new Error('the file became shorter while it was read');
-      at += count;
+    const tableBytesMax = LIMITS.tableNameBytesMax + LIMITS.tableEntriesMax * 24;
+    const isSane = tableBytes >= TABLE_HEADER_BYTES && tableBytes <= tableBytesMax;
+    if (!isSane || programBytes < 0 || programBytes > LIMITS.programBytesMax) {
+      throw new Error('not of a size that a snapshot has');
     }
-    return bytes.buffer;
+    const table = new SharedArrayBuffer(tableBytes);
+    readFully(file, new Uint8Array(table), 0);
+    if (programBytes === 0) return { table, program: null };
+    const program = new SharedArrayBuffer(programBytes);
+    readFully(file, new Uint8Array(program), tableBytes);
+    return { table, program };
   } finally {
     closeSync(file);
+  }
+}
+
+/** Fills `bytes` from a position of the file on. */
+function readFully(file: number, bytes: Uint8Array, position: number): void {
+  for (let at = 0; at < bytes.length;) {
+    const count = readSync(file, bytes, at, bytes.length - at, position + at);
+    if (count === 0) throw new Error('the file became shorter while it was read');
+    at += count;
   }
 }
 

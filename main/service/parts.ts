@@ -7,8 +7,10 @@ import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
 import type { Latency, ListStatus, MethodArguments, MethodOutput } from '../contract/methods.ts';
 import type { UpstreamUse } from '../dataplane/data-plane.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
-import type { UpstreamState } from '../net/upstream.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
+import type { RuleBuffers } from '../engine/rule-set.ts';
+import type { ListMemory } from '../lists/meta.ts';
+import type { UpstreamState } from '../net/upstream.ts';
 
 /** The engine in its threads (dataplane/data-plane.ts). */
 export interface PlanePart {
@@ -33,19 +35,23 @@ export interface PlanePart {
   inspectCache(name: string): Promise<readonly (readonly CachedItem[])[]>;
   /** Forgets what is kept about a name, with `below` about all below it. */
   flushName(name: string, below: boolean): Promise<number>;
-  /** Drops upstream sockets and kept answers of the network that was left. */
-  networkChanged(): void;
   close(): Promise<void>;
 }
 
 /** The lists (lists/list-manager.ts). */
 export interface ListsPart {
-  readonly table: SharedArrayBuffer;
+  readonly table: RuleBuffers;
   readonly nameCount: number;
   /** Names of lists by the id that tables and log records carry. */
   readonly listNames: ReadonlyMap<number, string>;
   setSources(sources: readonly ListSource[], refreshHours: number): void;
   refresh(name?: string): Promise<void>;
+  accept(name: string): Promise<void>;
+  rollBack(name: string): Promise<void>;
+  /** What is worth keeping about the lists beside their copies. */
+  memory(): ListMemory[];
+  /** Takes that over for lists without a copy. */
+  remember(memory: readonly ListMemory[]): void;
   statuses(): ListStatus[];
   /** The source line of an entry; '' when unknown. */
   ruleText(listId: number, line: number): string;

@@ -156,7 +156,7 @@ test('a new policy acts on cached names, and a bad one is refused without harm',
   plane.setPolicy(policy(2, ['||a.example^']));
   await plane.settled();
   assert.equal(addressIn(await askUdp(endpoint, 'a.example')), '0.0.0.0');
-  plane.setPolicy({ ...policy(3, []), lists: new SharedArrayBuffer(8) });
+  plane.setPolicy({ ...policy(3, []), lists: { table: new SharedArrayBuffer(8), program: null } });
   await plane.settled();
   assert.match(faults[0] ?? '', /policy 3 was refused/);
   assert.equal(addressIn(await askUdp(endpoint, 'a.example')), '0.0.0.0');

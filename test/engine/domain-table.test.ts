@@ -5,13 +5,21 @@ import {
   DomainTable,
   FLAG_ALLOW,
   FLAG_BLOCK,
+  FLAG_BELOW,
   FLAG_EXACT,
-  MATCH_ALLOW,
-  MATCH_BLOCK,
+  FLAG_IMPORTANT,
 } from '../../main/engine/domain-table.ts';
 import { hashName, writeName } from '../../main/engine/name.ts';
+import {
+  RULE_ALLOW,
+  RULE_BLOCK,
+  RULE_IMPORTANT_ALLOW,
+  RULE_IMPORTANT_BLOCK,
+  RuleSet,
+} from '../../main/engine/rule-set.ts';
+import { createMatchContext } from '../../main/engine/match-context.ts';
 import { TableBuilder } from '../../main/lists/table-builder.ts';
-import { suffixesOf, viewOf } from '../lists/list-fixtures.ts';
+import { rankOf, suffixesOf, viewOf } from '../lists/list-fixtures.ts';
 
 interface Entry {
   readonly name: string;
@@ -19,54 +27,78 @@ interface Entry {
   readonly flags: number;
 }
 
-function build(entries: readonly Entry[], key?: Uint8Array): DomainTable {
+function build(entries: readonly Entry[], key?: Uint8Array): RuleSet {
   const builder = new TableBuilder();
   const bytes = new Uint8Array(256);
   for (const [index, { name, listId, flags }] of entries.entries()) {
     const length = writeName(name, bytes, 0);
     builder.add(bytes, length, hashName(bytes, 0, length), listId, flags, index + 1);
   }
-  return new DomainTable(builder.finish(key));
+  return new RuleSet(builder.finish(key), null);
 }
 
 function block(name: string, listId = 1): Entry {
   return { name, listId, flags: FLAG_BLOCK };
 }
 
-describe('DomainTable', () => {
+const RANKS = [RULE_BLOCK, RULE_ALLOW, RULE_IMPORTANT_BLOCK, RULE_IMPORTANT_ALLOW];
+
+/** Rank, list and labels of the winner, found by strings and loops. */
+function slowly(entries: readonly Entry[], name: string, mask: Uint8Array | null): number[] {
+  const whole = name.toLowerCase();
+  let best = [0, 0, 0];
+  for (const suffix of [...suffixesOf(name), whole.split('.').at(-1) as string]) {
+    for (const { name: listed, listId, flags } of entries) {
+      const isWrongExtent = suffix === whole ? (flags & FLAG_BELOW) > 0 : (flags & FLAG_EXACT) > 0;
+      if (listed.toLowerCase() !== suffix || isWrongExtent || mask?.[listId] === 0) continue;
+      const isImportant = (flags & FLAG_IMPORTANT) > 0;
+      const rank = RANKS[(isImportant ? 2 : 0) + ((flags & FLAG_ALLOW) > 0 ? 1 : 0)] as number;
+      if (rank > (best[0] as number)) best = [rank, listId, suffix.split('.').length];
+    }
+  }
+  return best;
+}
+
+describe('plain names', () => {
   test('a listed name stands for itself and everything below, nothing else', () => {
-    const table = build([block('example.com')]);
+    const rules = build([block('example.com')]);
     for (const name of ['example.com', 'EXAMPLE.com', 'ads.example.com', 'a.b.c.example.com']) {
-      assert.equal(table.match(viewOf(name)), MATCH_BLOCK, name);
+      assert.equal(rankOf(rules, name), RULE_BLOCK, name);
     }
     for (const name of ['notexample.com', 'example.com.evil.org', 'com', 'xample.com', '.']) {
-      assert.equal(table.match(viewOf(name)), 0, name);
+      assert.equal(rankOf(rules, name), 0, name);
     }
   });
 
-  test('a single label never matches, even if it were in the table', () => {
-    const table = build([block('com')]);
-    assert.equal(table.match(viewOf('com')), 0);
-    assert.equal(table.match(viewOf('example.com')), 0);
+  test('a single label is looked for when there is one in the table', () => {
+    const rules = build([block('com'), block('example.org')]);
+    assert.equal(rankOf(rules, 'com'), RULE_BLOCK);
+    assert.equal(rankOf(rules, 'example.com'), RULE_BLOCK);
+    assert.equal(rules.labels, 1);
+    assert.equal(rankOf(rules, 'org'), 0);
+    assert.equal(rankOf(rules, '.'), 0);
   });
 
   test('reports the most specific block and allow entries with list and line', () => {
-    const table = build([
+    const rules = build([
       block('example.com', 7),
       { name: 'good.example.com', listId: 9, flags: FLAG_ALLOW },
       block('bad.good.example.com', 11),
     ]);
-    assert.equal(table.match(viewOf('x.bad.good.example.com')), MATCH_BLOCK | MATCH_ALLOW);
-    assert.deepEqual([table.blockListId, table.blockLabels], [11, 4]);
-    assert.equal(table.entryLine(table.blockEntry), 3);
-    assert.deepEqual([table.allowListId, table.allowLabels], [9, 3]);
-    assert.equal(table.entryLine(table.allowEntry), 2);
-    assert.equal(table.match(viewOf('other.example.org')), 0);
-    assert.deepEqual([table.blockEntry, table.allowEntry], [-1, -1], 'a miss forgets the last hit');
+    assert.equal(rankOf(rules, 'x.bad.good.example.com'), RULE_ALLOW);
+    assert.deepEqual([rules.listId, rules.line, rules.labels, rules.hasBlock], [9, 2, 3, true]);
+    assert.equal(rankOf(rules, 'x.example.com'), RULE_BLOCK);
+    assert.deepEqual([rules.listId, rules.line, rules.labels], [7, 1, 2]);
+    assert.equal(rankOf(rules, 'other.example.org'), 0);
+    assert.deepEqual(
+      [rules.listId, rules.line, rules.labels],
+      [0, 0, 0],
+      'a miss forgets the last hit',
+    );
   });
 
   test('a name in several lists keeps every attribution; the first list is named', () => {
-    const table = build([
+    const rules = build([
       block('example.com', 3),
       block('other.com', 3),
       block('example.com', 2),
@@ -74,45 +106,44 @@ describe('DomainTable', () => {
       block('example.com', 3),
       block('ads.example.com', 5),
     ]);
-    assert.deepEqual([table.nameCount, table.entryCount], [3, 5], 'the repeated entry is dropped');
-    assert.equal(table.match(viewOf('example.com')), MATCH_BLOCK | MATCH_ALLOW);
-    assert.deepEqual([table.blockListId, table.allowListId], [3, 2]);
+    assert.deepEqual([rules.nameCount, rules.ruleCount], [3, 5], 'the repeated entry is dropped');
+    assert.equal(rankOf(rules, 'example.com'), RULE_ALLOW);
+    assert.deepEqual([rules.listId, rules.line], [2, 4]);
     const seen: unknown[] = [];
-    table.forEachMatch(viewOf('ads.example.com'), (_, listId, action, labels, line) => {
-      seen.push([listId, action, labels, line]);
+    rules.forEachMatch(viewOf('ads.example.com'), createMatchContext(), (match) => {
+      seen.push([match.listId, match.rank, match.labels, match.line, match.won]);
     });
     assert.deepEqual(seen, [
-      [5, 'block', 3, 6],
-      [3, 'block', 2, 1],
-      [2, 'block', 2, 3],
-      [2, 'allow', 2, 4],
+      [5, RULE_BLOCK, 3, 6, false],
+      [3, RULE_BLOCK, 2, 1, false],
+      [2, RULE_BLOCK, 2, 3, false],
+      [2, RULE_ALLOW, 2, 4, true],
     ]);
   });
 
   test('an exact entry names only itself', () => {
-    const table = build([{ name: 'example.com', listId: 1, flags: FLAG_BLOCK | FLAG_EXACT }]);
-    assert.equal(table.match(viewOf('example.com')), MATCH_BLOCK);
-    assert.equal(table.match(viewOf('www.example.com')), 0);
+    const rules = build([{ name: 'example.com', listId: 1, flags: FLAG_BLOCK | FLAG_EXACT }]);
+    assert.equal(rankOf(rules, 'example.com'), RULE_BLOCK);
+    assert.equal(rankOf(rules, 'www.example.com'), 0);
     let visits = 0;
-    table.forEachMatch(viewOf('www.example.com'), () => visits++);
+    rules.forEachMatch(viewOf('www.example.com'), createMatchContext(), () => visits++);
     assert.equal(visits, 0);
   });
 
   test('names of 255 bytes and 127 labels are found', () => {
     const deep = `${'a.'.repeat(126)}b`;
     const long = `${`${'x'.repeat(63)}.`.repeat(3)}${'y'.repeat(61)}`;
-    const table = build([block(deep), block(long)]);
-    assert.equal(table.match(viewOf(deep)), MATCH_BLOCK);
-    assert.equal(table.blockLabels, 127);
-    assert.equal(table.match(viewOf(long)), MATCH_BLOCK);
-    assert.equal(table.match(viewOf(`${'b.'.repeat(126)}b`)), 0);
+    const rules = build([block(deep), block(long)]);
+    assert.equal(rankOf(rules, deep), RULE_BLOCK);
+    assert.equal(rules.labels, 127);
+    assert.equal(rankOf(rules, long), RULE_BLOCK);
+    assert.equal(rankOf(rules, `${'b.'.repeat(126)}b`), 0);
   });
 
   test('the empty table finds nothing', () => {
-    const table = DomainTable.empty();
-    assert.equal(table.match(viewOf('a.example.com')), 0);
-    assert.deepEqual([table.nameCount, table.entryCount, table.verify()], [0, 0, true]);
-    assert.equal(table.entryLine(0), 0);
+    const rules = RuleSet.empty();
+    assert.equal(rankOf(rules, 'a.example.com'), 0);
+    assert.deepEqual([rules.nameCount, rules.ruleCount, rules.verify()], [0, 0, true]);
   });
 
   test('agrees with a slow oracle on any names', () => {
@@ -121,25 +152,26 @@ describe('DomainTable', () => {
     const entry = fc.record({
       name,
       listId: fc.integer({ min: 1, max: 4 }),
-      flags: fc.constantFrom(FLAG_BLOCK, FLAG_ALLOW),
+      flags: fc
+        .tuple(
+          fc.constantFrom(FLAG_BLOCK, FLAG_ALLOW),
+          fc.constantFrom(0, FLAG_EXACT, FLAG_BELOW),
+          fc.constantFrom(0, FLAG_IMPORTANT),
+        )
+        .map(([action, extent, important]) => action | extent | important),
     });
+    const context = createMatchContext();
     const property = fc.property(
       fc.array(entry, { maxLength: 60 }),
       fc.array(name, { minLength: 1, maxLength: 20 }),
-      (entries, names) => {
-        const table = build(entries);
+      fc.option(fc.uint8Array({ minLength: 5, maxLength: 5, max: 1 })),
+      (entries, names, listMask) => {
+        const rules = build(entries);
+        context.listMask = listMask;
         for (const one of names) {
-          const found = table.match(viewOf(one));
-          for (const [flag, labels] of [
-            [FLAG_BLOCK, table.blockLabels],
-            [FLAG_ALLOW, table.allowLabels],
-          ] as const) {
-            const listed = suffixesOf(one).find((suffix) =>
-              entries.some((e) => e.flags === flag && e.name.toLowerCase() === suffix),
-            );
-            assert.equal((found & flag) !== 0, listed !== undefined, one);
-            assert.equal(labels, listed?.split('.').length ?? 0, one);
-          }
+          const best = slowly(entries, one, listMask);
+          const found = rules.match(viewOf(one), context);
+          assert.deepEqual([found, rules.listId, rules.labels], best, one);
         }
       },
     );
@@ -151,16 +183,16 @@ describe('DomainTable', () => {
       { length: 100_000 },
       (_, i) => `n${i.toString(36)}.d${i % 91}.example`,
     );
-    const table = build(names.map((name) => block(name)));
-    assert.equal(table.nameCount, names.length);
+    const rules = build(names.map((name) => block(name)));
+    assert.equal(rules.nameCount, names.length);
     const own = names.reduce((sum, name) => sum + name.length + 1, 0);
-    assert.ok((table.buffer.byteLength - own) / names.length <= 24);
+    assert.ok((rules.buffers.table.byteLength - own) / names.length <= 24);
     for (let i = 0; i < names.length; i += 37) {
       const name = names[i] as string;
-      assert.equal(table.match(viewOf(name)), MATCH_BLOCK, name);
-      assert.equal(table.entryLine(table.blockEntry), i + 1);
-      assert.equal(table.match(viewOf(`${name}x`)), 0);
-      assert.equal(table.match(viewOf(name.replace('.', 'x.'))), 0, name);
+      assert.equal(rankOf(rules, name), RULE_BLOCK, name);
+      assert.equal(rules.line, i + 1);
+      assert.equal(rankOf(rules, `${name}x`), 0);
+      assert.equal(rankOf(rules, name.replace('.', 'x.')), 0, name);
     }
   });
 
@@ -168,14 +200,13 @@ describe('DomainTable', () => {
     const entries = ['b.example', 'a.example', 'b.example'].map((name, i) => block(name, i + 1));
     const key = Uint8Array.from({ length: 32 }, (_, i) => i);
     const [one, two] = [build(entries, key), build(entries, key)];
-    assert.deepEqual(new Uint8Array(one.buffer), new Uint8Array(two.buffer));
+    assert.deepEqual(new Uint8Array(one.buffers.table), new Uint8Array(two.buffers.table));
     assert.deepEqual([...one.key], [...key]);
-    assert.ok(one.buffer instanceof SharedArrayBuffer);
   });
 
   test('refuses foreign bytes, and the checksum finds any changed byte', () => {
-    const table = build([block('example.com'), block('example.net', 2)], new Uint8Array(32));
-    const good = new Uint8Array(table.buffer).slice();
+    const rules = build([block('example.com'), block('example.net', 2)], new Uint8Array(32));
+    const good = new Uint8Array(rules.buffers.table).slice();
     const copy = (change: (bytes: Uint8Array) => void): ArrayBuffer => {
       const bytes = good.slice();
       change(bytes);

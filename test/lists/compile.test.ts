@@ -2,13 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../main/contract/limits.ts';
-import {
-  DomainTable,
-  FLAG_BLOCK,
-  MATCH_ALLOW,
-  MATCH_BLOCK,
-  TABLE_ENTRIES_MAX,
-} from '../../main/engine/domain-table.ts';
+import { FLAG_BLOCK, TABLE_ENTRIES_MAX } from '../../main/engine/domain-table.ts';
+import { RULE_ALLOW, RULE_BLOCK, RuleSet, type RuleBuffers } from '../../main/engine/rule-set.ts';
 import { hashName, writeName } from '../../main/engine/name.ts';
 import {
   compileLists,
@@ -17,7 +12,7 @@ import {
   type CopyFile,
 } from '../../main/lists/compile.ts';
 import { TableBuilder, TableFull } from '../../main/lists/table-builder.ts';
-import { viewOf } from './list-fixtures.ts';
+import { rankOf } from './list-fixtures.ts';
 
 const NO_KEY = new Uint8Array(32);
 const nothing = (): void => undefined;
@@ -56,19 +51,24 @@ function keyOf(...copies: [number, CopyFile][]): Uint8Array {
   return tableKey(copies.map(([listId, { sha256 }]) => ({ listId, format: 'auto', sha256 })));
 }
 
+function open(rules: RuleBuffers | null): RuleSet {
+  assert.ok(rules);
+  return RuleSet.open(rules);
+}
+
 describe('compileLists', () => {
   test('puts all lists into one table, attributed in their order', () => {
     const files = new Files();
     const one = files.copy('current', '1', 'a.example\nshared.example\na.example\n');
     const two = files.copy('current', '2', '||shared.example^\n@@||a.example^\n||b.example^\n');
-    const { table, results } = compileLists(
+    const { rules, results } = compileLists(
       [source(1, one), source(2, two)],
       NO_KEY,
       files.read,
       nothing,
     );
-    assert.ok(table);
-    const lists = new DomainTable(table);
+    assert.ok(rules);
+    const lists = RuleSet.open(rules);
     assert.deepEqual(
       results.map(({ names, used }) => [names, used]),
       [
@@ -77,9 +77,9 @@ describe('compileLists', () => {
       ],
     );
     assert.equal(lists.nameCount, 3);
-    assert.equal(lists.match(viewOf('shared.example')), MATCH_BLOCK);
-    assert.deepEqual([lists.blockListId, lists.entryLine(lists.blockEntry)], [1, 2]);
-    assert.equal(lists.match(viewOf('a.example')), MATCH_BLOCK | MATCH_ALLOW);
+    assert.equal(rankOf(lists, 'shared.example'), RULE_BLOCK);
+    assert.deepEqual([lists.listId, lists.line], [1, 2]);
+    assert.equal(rankOf(lists, 'a.example'), RULE_ALLOW);
     assert.deepEqual([...lists.key], [...keyOf([1, one], [2, two])]);
     assert.ok(lists.verify());
   });
@@ -88,8 +88,8 @@ describe('compileLists', () => {
     const files = new Files();
     const sources = [source(1, files.copy('current', '1', 'a.example\nb.example\n'))];
     const make = (): Uint8Array => {
-      const { table } = compileLists(sources, NO_KEY, files.read, nothing);
-      return new Uint8Array(table as SharedArrayBuffer);
+      const { rules } = compileLists(sources, NO_KEY, files.read, nothing);
+      return new Uint8Array(rules?.table as SharedArrayBuffer);
     };
     assert.deepEqual(make(), make());
   });
@@ -101,11 +101,11 @@ describe('compileLists', () => {
     const other = files.copy('current', 'o', 'b.example\n');
     const sources = [source(1, candidate, current), source(2, other)];
     const made = compileLists(sources, NO_KEY, files.read, nothing);
-    assert.equal(new DomainTable(made.table as SharedArrayBuffer).nameCount, 2);
+    assert.equal(open(made.rules).nameCount, 2);
     assert.equal(made.results[0]?.used, 'current');
     assert.match(made.results[0].refused[0]?.reason ?? '', /HTML/);
     const kept = compileLists(sources, keyOf([1, current], [2, other]), files.read, nothing);
-    assert.equal(kept.table, null);
+    assert.equal(kept.rules, null);
     assert.equal(kept.results[0]?.used, 'current');
     assert.match(kept.results[0].refused[0]?.reason ?? '', /HTML/);
   });
@@ -114,14 +114,14 @@ describe('compileLists', () => {
     const files = new Files();
     const current = files.copy('current', 'c', 'a.example\n');
     const candidate = files.copy('candidate', 'n', 'b.example\n', 1);
-    const { table, results } = compileLists(
+    const { rules, results } = compileLists(
       [source(1, candidate, current)],
       keyOf([1, current]),
       files.read,
       nothing,
     );
     assert.equal(results[0]?.used, 'candidate');
-    assert.equal(new DomainTable(table as SharedArrayBuffer).match(viewOf('a.example')), 0);
+    assert.equal(rankOf(open(rules), 'a.example'), 0);
   });
 
   test('a damaged or missing copy falls back to the previous one, or to none', () => {
@@ -137,7 +137,7 @@ describe('compileLists', () => {
     const none = compileLists(sources, NO_KEY, files.read, nothing);
     assert.equal(none.results[0]?.used, null);
     assert.equal(none.results[0].refused[1]?.reason, 'its file is missing');
-    assert.equal(new DomainTable(none.table as SharedArrayBuffer).nameCount, 0);
+    assert.equal(open(none.rules).nameCount, 0);
   });
 
   test('a copy is found under any of its paths', () => {
@@ -194,11 +194,11 @@ test('a list that the table cannot hold is left out with the reason, the others 
     source(2, files.copy('current', '2', `${names.join('\n')}\n`)),
     source(3, files.copy('current', '3', 'b.example\n')),
   ];
-  const { table, results } = compileLists(sources, NO_KEY, files.read, nothing);
+  const { rules, results } = compileLists(sources, NO_KEY, files.read, nothing);
   assert.deepEqual(
     results.map(({ used }) => used),
     ['current', null, 'current'],
   );
   assert.match(results[1]?.refused[0]?.reason ?? '', /same hash/);
-  assert.equal(new DomainTable(table as SharedArrayBuffer).nameCount, 2);
+  assert.equal(open(rules).nameCount, 2);
 });

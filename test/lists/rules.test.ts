@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../main/contract/errors.ts';
 import { LIMITS } from '../../main/contract/limits.ts';
-import { DomainTable, MATCH_ALLOW, MATCH_BLOCK } from '../../main/engine/domain-table.ts';
+import { RULE_ALLOW, RULE_BLOCK, RuleSet } from '../../main/engine/rule-set.ts';
 import { compileRules, parseRule } from '../../main/lists/rules.ts';
-import { viewOf } from './list-fixtures.ts';
+import { rankOf } from './list-fixtures.ts';
 
 test('accepts the two forms and the usual spellings of them', () => {
   const rules = {
@@ -23,7 +23,8 @@ test('accepts the two forms and the usual spellings of them', () => {
     'localhost.localdomain': ['block', 'localhost.localdomain'],
   };
   for (const [text, [action, name]] of Object.entries(rules)) {
-    assert.deepEqual(parseRule(text), { action, name }, text);
+    const entry = `${action === 'allow' ? '@@' : ''}||${name}^`;
+    assert.deepEqual(parseRule(text), { action, name, text: entry }, text);
   }
 });
 
@@ -33,17 +34,19 @@ test('refuses everything else, saying why and what to write', () => {
     '||com^': /whole top-level domain/,
     com: /whole top-level domain/,
     '*.com': /whole top-level domain/,
-    '||^': /no host name/,
-    '*': /only stand at the front/,
-    'ads.*': /only stand at the front/,
+    '||^': /label/,
+    '*': /most names.*\$wide/,
+    '/.*/': /most names/,
+    '/a(?=b)/': /linear time/,
+    '/[/': /linear time|path/,
     '||ads.example^$third-party': /modifiers/,
     'ads.example##.banner': /cosmetic/,
-    '/^ads/': /regular expression/,
     'https://ads.example/': /URL/,
     'ads.example/banner': /path/,
     'ads.example:80': /port/,
     '0.0.0.0 ads.example': /more than one word/,
-    '10.0.0.1': /IP address/,
+    '||ads.example^$dnsrewrite=?': /value/,
+    '0.0.0.0': /most names/,
     'a..example': /label/,
     [`${'x'.repeat(64)}.example`]: /label/,
     [`${'abcdefg.'.repeat(32)}example`]: /253/,
@@ -63,19 +66,41 @@ test('refuses everything else, saying why and what to write', () => {
   }
 });
 
+test('takes the rest of the syntax as it was written', () => {
+  for (const text of [
+    '||ads.example^$important',
+    '@@||ads.example^$client=192.0.2.0/24',
+    '/^ads[0-9]+\\./$dnstype=~A',
+    '||ads*.example^',
+    '-adserver.',
+    '|ads.example^',
+    '||ads.example^$dnsrewrite=NOERROR;MX;10 mail.example',
+    '*$client=tv,wide',
+    '||zip^$wide',
+    '198.51.100.7',
+    '||2001:db8::1^',
+  ]) {
+    const action = text.startsWith('@@') ? 'allow' : 'block';
+    const entry = text.replaceAll('\\\\', '\\');
+    assert.deepEqual(parseRule(` ${entry} `), { action, name: '', text: entry }, entry);
+    compileRules([entry]);
+  }
+});
+
 test('compiles into a table with list id 0 and the rule number as line', () => {
-  const table = new DomainTable(compileRules(['||a.example^', '@@||good.a.example^', 'a.example']));
-  assert.equal(table.nameCount, 2);
-  assert.equal(table.match(viewOf('x.good.a.example')), MATCH_BLOCK | MATCH_ALLOW);
-  assert.deepEqual([table.blockListId, table.entryLine(table.blockEntry)], [0, 1]);
-  assert.deepEqual([table.allowListId, table.entryLine(table.allowEntry)], [0, 2]);
-  assert.equal(new DomainTable(compileRules([])).nameCount, 0);
+  const set = RuleSet.open(compileRules(['||a.example^', '@@||good.a.example^', 'a.example']));
+  assert.equal(set.nameCount, 2);
+  assert.equal(rankOf(set, 'x.good.a.example'), RULE_ALLOW);
+  assert.deepEqual([set.listId, set.line, set.hasBlock], [0, 2, true]);
+  assert.equal(rankOf(set, 'x.a.example'), RULE_BLOCK);
+  assert.deepEqual([set.listId, set.line, set.labels], [0, 1, 2]);
+  assert.equal(RuleSet.open(compileRules([])).nameCount, 0);
   assert.throws(() => compileRules(['||a.example^', 'com']), { code: 'RULE_INVALID' });
 });
 
 test('as many rules as the settings may have compile at once', () => {
   const rules = Array.from({ length: LIMITS.rulesMax }, (_, i) => `||r${i}.example^`);
-  const table = new DomainTable(compileRules(rules));
-  assert.equal(table.nameCount, LIMITS.rulesMax);
-  assert.equal(table.match(viewOf('r9999.example')), MATCH_BLOCK);
+  const set = RuleSet.open(compileRules(rules));
+  assert.equal(set.nameCount, LIMITS.rulesMax);
+  assert.equal(rankOf(set, 'r9999.example'), RULE_BLOCK);
 });

@@ -4,7 +4,7 @@
  */
 import { COUNTER, COUNTER_BLOCK_SLOTS, type CounterName } from '../../main/contract/counters.ts';
 import { OUTCOMES, REASONS } from '../../main/contract/outcome.ts';
-import { DomainTable, FLAG_ALLOW, FLAG_BLOCK } from '../../main/engine/domain-table.ts';
+import { FLAG_ALLOW, FLAG_BLOCK } from '../../main/engine/domain-table.ts';
 import { Engine } from '../../main/engine/engine.ts';
 import { hashName, readName, writeName } from '../../main/engine/name.ts';
 import type { Policy } from '../../main/engine/policy.ts';
@@ -19,6 +19,7 @@ import type {
   Random,
   ReplyTo,
 } from '../../main/engine/ports.ts';
+import { RuleSet } from '../../main/engine/rule-set.ts';
 import { TableBuilder } from '../../main/lists/table-builder.ts';
 import { question, type QuestionOptions } from './dns-wire.ts';
 
@@ -162,7 +163,7 @@ export class FakeClient implements Client {
 }
 
 /** What a name table holds: "name" or "name@listId" for a listing that is not of list 1. */
-export function table(block: readonly string[], allow: readonly string[] = []): DomainTable {
+export function table(block: readonly string[], allow: readonly string[] = []): RuleSet {
   const builder = new TableBuilder();
   const scratch = new Uint8Array(255);
   let line = 0;
@@ -173,7 +174,7 @@ export function table(block: readonly string[], allow: readonly string[] = []): 
   };
   for (const entry of block) add(entry, FLAG_BLOCK);
   for (const entry of allow) add(entry, FLAG_ALLOW);
-  return new DomainTable(builder.finish());
+  return new RuleSet(builder.finish(), null);
 }
 
 export type PolicyOptions = Partial<Omit<Policy, 'cache' | 'rebinding'>> & {
@@ -188,8 +189,8 @@ export function policy(options: PolicyOptions = {}): Policy {
     filtering: true,
     blockingAnswer: 'null-address',
     blockingTtlSeconds: 10,
-    rules: DomainTable.empty(),
-    lists: DomainTable.empty(),
+    rules: RuleSet.empty(),
+    lists: RuleSet.empty(),
     logMode: 'full',
     access: { allow: [], exempt: [], queriesPerSecond: 0 },
     ...rest,
