@@ -150,7 +150,7 @@ export const LIMITS = {
   /** Work for the patterns that share their rarest bytes: a wildcard counts 2, an expression 8. */
   patternsGramCostMax: 128,
   /** The same for patterns that every name has to be compared with. */
-  patternsAlwaysCostMax: 48,
+  patternsAlwaysCostMax: 96,
   /** Rules that take other rules out ($badfilter). */
   badFiltersMax: 10_000,
   /** Networks that block answers by address. */
