@@ -5,6 +5,15 @@
  * naming the key, the value and what is allowed. The engine never sees a Config.
  */
 import { z } from 'zod';
+import {
+  bypassSchema,
+  clientSchema,
+  groupSchema,
+  policySchema,
+  recordSchema,
+  safeSearchSchema,
+  serviceIds,
+} from './filter-config.ts';
 import { LIMITS } from './limits.ts';
 
 /** "address:port" with IPv6 in brackets: 127.0.0.1:53, [::1]:53. */
@@ -128,6 +137,16 @@ export const configSchema = z.strictObject({
     .default(6),
   /** `||name^` blocks the name and everything below it; `@@||name^` allows it. */
   rules: z.array(z.string().min(1).max(512)).max(LIMITS.rulesMax).default([]),
+  /** What is blocked, allowed or redirected, for whom and when. */
+  policies: z.array(policySchema).max(LIMITS.policiesMax).default([]),
+  clients: z.array(clientSchema).max(LIMITS.clientsMax).default([]),
+  groups: z.array(groupSchema).max(LIMITS.groupsMax).default([]),
+  /** Ids of the services that are blocked for everybody: `sluice services list`. */
+  services: serviceIds.default([]),
+  safeSearch: safeSearchSchema.prefault({}),
+  bypass: bypassSchema.prefault({}),
+  /** Answered here, before the filter, and never asked upstream. */
+  records: z.array(recordSchema).max(LIMITS.recordsMax).default([]),
   cache: z
     .strictObject({
       entriesMax: z.int().min(0).max(1_000_000).default(20_000),
@@ -154,7 +173,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   limits: z
     .strictObject({
-      /** Of one IPv4 address or IPv6 /56; bursts of twice as many pass. 0: no limit. */
+      /** Of one IPv4 address or IPv6 /56, over UDP and TCP; bursts of twice as many pass. 0: none. */
       clientQueriesPerSecond: z.int().min(0).max(1_000_000).default(1_000),
       /** Networks without that limit. */
       exempt: z.array(network).max(LIMITS.suffixesMax).default(['127.0.0.0/8', '::1/128']),
@@ -165,6 +184,12 @@ export const configSchema = z.strictObject({
       mode: z.enum(['full', 'anonymous', 'off']).default('full'),
       retentionDays: z.number().min(0.01).max(3_650).default(30),
       sizeMaxMiB: z.number().min(1).max(1_048_576).default(512),
+    })
+    .prefault({}),
+  systemDns: z
+    .strictObject({
+      /** Takes the system's resolver over at start, and gives it back at the end. */
+      takeOver: z.boolean().default(false),
     })
     .prefault({}),
   http: z

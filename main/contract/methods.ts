@@ -4,8 +4,14 @@
  */
 import { z } from 'zod';
 import { configSchema } from './config.ts';
+import { FILTER_METHODS } from './filter-methods.ts';
+import { IMPORT_METHODS } from './import-methods.ts';
 import { LIMITS } from './limits.ts';
+import { LIST_METHODS, listStatusSchema } from './list-methods.ts';
 import { OUTCOMES, REASONS } from './outcome.ts';
+import { protectionSchema } from './protection-state.ts';
+import { networkSchema, restoreReportSchema, takeoverSchema } from './takeover-schema.ts';
+import { UPSTREAM_METHODS } from './upstream-methods.ts';
 
 const count = z.number().min(0);
 
@@ -24,14 +30,6 @@ export const queryEventSchema = z.object({
   upstream: z.string(),
   durationUs: z.number(),
   transport: z.enum(['udp', 'tcp']),
-});
-
-/** Whether names are being blocked now. */
-export const protectionSchema = z.object({
-  /** on: filtering; paused: forwarding until resumesAtMs; off: forwarding until switched on. */
-  state: z.enum(['on', 'paused', 'off']),
-  /** When a pause ends, milliseconds since 1970; null unless paused. */
-  resumesAtMs: z.number().nullable(),
 });
 
 /** A bounded queue and what it lost. */
@@ -64,24 +62,6 @@ export const latencySchema = z.object({
   p999Us: count,
 });
 
-export const listStatusSchema = z.object({
-  name: z.string(),
-  url: z.string(),
-  format: z.string(),
-  enabled: z.boolean(),
-  /** Names this list contributes, as compiled; 0 while it has no usable copy. */
-  names: count,
-  /** Lines that are neither rules nor comments, by reason: how many, and up to three examples. */
-  ignored: z.array(z.object({ reason: z.string(), lines: count, examples: z.array(z.string()) })),
-  /** Time of the copy in use; null when there is none. */
-  updatedAtMs: z.number().nullable(),
-  /** Time of the last attempt; null before the first. */
-  checkedAtMs: z.number().nullable(),
-  state: z.enum(['ok', 'updating', 'failed', 'waiting', 'disabled']),
-  /** Why the last update was not taken; '' when it was. */
-  error: z.string(),
-});
-
 export const statusSchema = z.object({
   version: z.string(),
   health: z.enum(['ok', 'degraded']),
@@ -92,6 +72,7 @@ export const statusSchema = z.object({
   startedAtMs: z.number(),
   listening: z.array(z.string()),
   protection: protectionSchema,
+  takeover: takeoverSchema,
   totals: totalsSchema,
   latency: z.object({ local: latencySchema, upstream: latencySchema }),
   queues: z.array(queueSchema),
@@ -105,26 +86,6 @@ export const statusSchema = z.object({
     bytes: count,
   }),
   memory: z.object({ rssBytes: count }),
-});
-
-/** One upstream server and how it is doing, over all threads since it was configured. */
-export const upstreamStateSchema = z.object({
-  /** As in the settings, without options. */
-  upstream: z.string(),
-  protocol: z.enum(['udp', 'tcp', 'tls', 'https']),
-  /** slow: answers late; refusing: only errors; unresolved: no address of its name is known. */
-  state: z.enum(['up', 'slow', 'down', 'refusing', 'untried', 'unresolved']),
-  /** Smoothed round trip; 0 before the first reply. */
-  roundTripUs: count,
-  sent: count,
-  answered: count,
-  /** Questions without a reply in time, and connections that failed. */
-  failures: count,
-  /** TLS connections made, and how many of them resumed a session. */
-  connections: count,
-  resumed: count,
-  /** Why it failed last; '' when it does not. */
-  trouble: z.string(),
 });
 
 /** One step of a series for the chart. */
@@ -147,7 +108,7 @@ export const checkSchema = z.object({
   steps: z.array(checkStepSchema),
   matches: z.array(
     z.object({
-      action: z.enum(['block', 'allow']),
+      action: z.enum(['block', 'allow', 'redirect']),
       list: z.string(),
       matchedName: z.string(),
       rule: z.string(),
@@ -158,31 +119,12 @@ export const checkSchema = z.object({
   ),
 });
 
-/** One kept answer. */
-export const cachedEntrySchema = z.object({
-  /** Type of the question, or "any" for a name that does not exist, whatever the type. */
-  typeName: z.string(),
-  kind: z.enum(['answer', 'no-data', 'no-name', 'failure']),
-  rcode: z.int(),
-  reason: z.enum(REASONS),
-  ageSeconds: z.int(),
-  /** Negative: so long ago it expired; it may still serve while upstreams fail. */
-  leftSeconds: z.int(),
-  /** The question had DO, CD. */
-  dnssecOk: z.boolean(),
-  checkingDisabled: z.boolean(),
-  bytes: count,
-  /** Data-plane thread that holds it, from 1. */
-  thread: z.int(),
-  /** Answer section, "owner TTL type data" each; at most LIMITS.inspectRecordsMax. */
-  records: z.array(z.string()),
-});
-
 export const liveSchema = z.object({
   timeMs: z.number(),
   totals: totalsSchema,
   latency: z.object({ local: latencySchema, upstream: latencySchema }),
   protection: protectionSchema,
+  takeover: takeoverSchema,
   health: z.enum(['ok', 'degraded']),
   degradedReasons: z.array(z.string()),
   queues: z.array(queueSchema),
@@ -193,7 +135,6 @@ export const liveSchema = z.object({
 });
 
 const none = z.strictObject({});
-const listSource = configSchema.shape.lists.unwrap().element;
 const ruleText = z.string().min(1).max(512);
 
 /** name → input, output, permission. GET is served for 'read' methods, POST for all. */
@@ -208,6 +149,18 @@ export const METHODS = {
     output: protectionSchema,
   },
   resume: { permission: 'write', input: none, output: protectionSchema },
+  /** Leads the whole machine's questions here, until `restore` or the end of the program. */
+  takeover: { permission: 'write', input: none, output: takeoverSchema },
+  /** Gives the system's resolver back, as it was before. Harmless when it was not taken over. */
+  restore: { permission: 'write', input: none, output: restoreReportSchema },
+  /** Who keeps the system's resolver, what is covered and what is not. */
+  network: { permission: 'read', input: none, output: networkSchema },
+  /** Lets names go past the filter for at most five minutes, so that a login page opens. */
+  portal: {
+    permission: 'write',
+    input: z.strictObject({ open: z.boolean() }),
+    output: takeoverSchema,
+  },
   'queries.search': {
     permission: 'read',
     input: z.strictObject({
@@ -251,6 +204,8 @@ export const METHODS = {
     input: z.strictObject({
       name: z.string().min(1).max(1_024),
       type: z.string().max(16).default('A'),
+      /** Address of the client that asks; nobody in particular without one. */
+      client: z.string().max(64).optional(),
     }),
     output: checkSchema,
   },
@@ -269,58 +224,10 @@ export const METHODS = {
     input: z.strictObject({ rule: ruleText }),
     output: z.object({ rules: z.array(z.string()) }),
   },
-  'lists.list': {
-    permission: 'read',
-    input: none,
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.add': {
-    permission: 'write',
-    input: listSource,
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.remove': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.enable': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string(), enabled: z.boolean() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  /** Fetches now; without a name all enabled lists. Answers when the attempt has ended. */
-  'lists.refresh': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string().optional() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  /** Who is asked: the default upstreams, and those of suffixes behind them. */
-  'upstreams.list': {
-    permission: 'read',
-    input: none,
-    output: z.object({
-      strategy: configSchema.shape.dns.unwrap().shape.strategy.unwrap(),
-      upstreams: z.array(upstreamStateSchema),
-    }),
-  },
-  /** What the caches hold about a name, one entry a question and thread. No traffic. */
-  'cache.inspect': {
-    permission: 'read',
-    input: z.strictObject({ name: z.string().min(1).max(1_024) }),
-    output: z.object({ name: z.string(), entries: z.array(cachedEntrySchema) }),
-  },
-  /** Forgets what is kept about a name, or everything without one. */
-  'cache.flush': {
-    permission: 'write',
-    input: z.strictObject({
-      name: z.string().min(1).max(1_024).optional(),
-      /** All names below it too. */
-      below: z.boolean().default(false),
-    }),
-    /** Answers forgotten. */
-    output: z.object({ flushed: count }),
-  },
+  ...LIST_METHODS,
+  ...FILTER_METHODS,
+  ...IMPORT_METHODS,
+  ...UPSTREAM_METHODS,
   'settings.get': { permission: 'read', input: none, output: z.object({ config: configSchema }) },
 } as const satisfies Record<
   string,
@@ -337,6 +244,7 @@ export type LiveUpdate = z.output<typeof liveSchema>;
 export type ListStatus = z.output<typeof listStatusSchema>;
 export type Protection = z.output<typeof protectionSchema>;
 export type QueueStatus = z.output<typeof queueSchema>;
+export type UpstreamRow = MethodOutput<'upstreams.list'>['upstreams'][number];
 export type Status = z.output<typeof statusSchema>;
 export type Totals = z.output<typeof totalsSchema>;
 export type Latency = z.output<typeof latencySchema>;

@@ -42,6 +42,11 @@ export const REASONS = [
   'rebinding', // private address in a public name
   'cname', // blocked because of a name further down the chain
   'rate-limited',
+  'policy', // a policy of the settings decides
+  'service', // a blocked service
+  'safe-search', // a search engine's safe form
+  'bypass', // a way past the filter, which the settings close
+  'local-record', // a record of the settings
 ] as const;
 export type ReasonName = (typeof REASONS)[number];
 export const REASON = {
@@ -59,5 +64,10 @@ export const REASON = {
   rebinding: 11,
   cname: 12,
   rateLimited: 13,
+  policy: 14,
+  service: 15,
+  safeSearch: 16,
+  bypass: 17,
+  localRecord: 18,
 } as const;
 export type Reason = (typeof REASON)[keyof typeof REASON];

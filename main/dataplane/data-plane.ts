@@ -179,12 +179,6 @@ export class DataPlane {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Another network: its answers are not ours, and neither are its sockets. */
-  networkChanged(): void {
-    this.resetUpstreams();
-    this.flushCache();
-  }
-
   /** Resolves when every running thread has done what it was told before this call. */
   async settled(): Promise<void> {
     await Promise.all(this.#keepers.map((keeper) => keeper.settled()));

@@ -10,17 +10,18 @@ import type { CounterName } from '../contract/counters.ts';
 import { invariant, toWire } from '../contract/errors.ts';
 import { ClientGate } from '../engine/client-gate.ts';
 import { Engine } from '../engine/engine.ts';
-import type { Policy } from '../engine/policy.ts';
-import { RuleSet } from '../engine/rule-set.ts';
-import { SuffixSet } from '../engine/suffix-set.ts';
 import { LogRing } from '../log/ring.ts';
 import { systemClock } from '../net/clock.ts';
 import { loadUdpAddon } from '../net/native-udp-addon.ts';
+import type { UdpAddonResult } from '../net/native-udp-addon.ts';
+import { NativeUdpClient } from '../net/native-udp-client.ts';
 import { CryptoRandom } from '../net/random.ts';
+import { dgramClient } from '../net/udp-client.ts';
 import { UpstreamPool } from '../net/upstream-pool.ts';
 import { readCacheFile, removeCacheFile, writeCacheFile } from './cache-file.ts';
 import { claimAlone, openListeners } from './listeners.ts';
 import type { Listeners } from './listeners.ts';
+import { openPolicy } from './open-policy.ts';
 import type { FromThread, PolicyMessage, ThreadSetup, ToThread } from './messages.ts';
 
 /** Counters that tell a present state; a thread that ended left them as they were. */
@@ -37,10 +38,13 @@ const counters = { slots };
 const random = new CryptoRandom();
 
 for (const name of GAUGES) slots[COUNTER[name]] = 0;
+const { addon, reason, failure } = loadAddon();
+const udpClient = addon === null ? dgramClient : new NativeUdpClient(addon, counters);
 const pool = new UpstreamPool({
   servers: setup.plan,
   clock: systemClock,
   random,
+  udp: udpClient,
   counters,
   onTrouble: (upstream, reason) => {
     report({ kind: 'upstream-trouble', upstream, reason });
@@ -64,9 +68,9 @@ const engine = new Engine({
 let policy = setup.policy;
 
 try {
+  if (failure !== null) throw failure;
   engine.setPolicy(openPolicy(setup.policy));
   restoreCache();
-  const { addon, reason } = loadUdpAddon();
   const common = { engine, counters, reusePort: setup.reusePort };
   if (setup.claimsAlone) await claimAlone(setup.listen, common);
   const listeners = await openListeners(setup.listen, common, addon);
@@ -78,6 +82,16 @@ try {
 } catch (error) {
   report({ kind: 'failed', error: toWire(error) });
   pool.close();
+  udpClient.close();
+}
+
+/** The add-on; an error that it is missing waits until it can be reported. */
+function loadAddon(): UdpAddonResult & { failure: Error | null } {
+  try {
+    return { ...loadUdpAddon(), failure: null };
+  } catch (error) {
+    return { addon: null, reason: '', failure: error as Error };
+  }
 }
 
 function report(message: FromThread): void {
@@ -132,15 +146,6 @@ function takePolicy(message: PolicyMessage): void {
   }
 }
 
-function openPolicy(message: PolicyMessage): Policy {
-  return {
-    ...message,
-    rules: RuleSet.open(message.rules),
-    lists: RuleSet.open(message.lists),
-    suffixes: new SuffixSet(message.suffixes ?? []),
-  };
-}
-
 /** A cache begins empty when its file is of no use. */
 function restoreCache(): void {
   if (setup.cacheFile === null || !policy.cache.persist) return;
@@ -173,6 +178,7 @@ async function close(listeners: Listeners): Promise<void> {
   saveCache();
   engine.close();
   pool.close();
+  udpClient.close();
   await listeners.close();
   port?.close();
 }

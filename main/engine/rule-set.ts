@@ -86,6 +86,8 @@ export class RuleSet {
   readonly ruleCount: number;
   /** Whether what is decided can depend on who asks, list masks aside. */
   readonly isPerClient: boolean;
+  /** Whether there are rules about addresses in answers: `blocksAddress`. */
+  readonly watchesAddresses: boolean;
   readonly #table: DomainTable;
   readonly #program: RuleProgram | null;
   readonly #patterns: PatternSet | null;
@@ -108,6 +110,7 @@ export class RuleSet {
       this.#program !== null && patternCount > 0 ? new PatternSet(this.#program) : null;
     this.#addresses =
       this.#program !== null && addressCount > 0 ? new AddressTriggers(this.#program) : null;
+    this.watchesAddresses = addressCount > 0;
     this.#canUndo = (features & FEATURE_UNDO) !== 0;
     this.isPerClient = (features & FEATURE_PER_CLIENT) !== 0;
     this.nameCount = this.#table.nameCount;
@@ -148,6 +151,11 @@ export class RuleSet {
     this.#pass = PASS_RANK;
     this.#walk(view, context);
     return this.#rank;
+  }
+
+  /** Fetches what `match` will look at of the plain names; see domain-table.ts. */
+  touch(views: readonly NameView[], count: number): number {
+    return this.nameCount > 0 ? this.#table.touch(views, count) : 0;
   }
 
   /** Visits every rule that a name meets: names, most specific first, then patterns. Allocates. */

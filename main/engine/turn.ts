@@ -16,7 +16,8 @@ export const UPSTREAM_NONE = -1;
 const NO_BYTES = new Uint8Array(0);
 
 export class Turn {
-  readonly query = new Query();
+  /** Of the packet that is being answered: its own, or one that was read ahead. */
+  query = new Query();
 
   /** What rules look at beside the name; filled by the steps that ask them. */
   readonly context = createMatchContext();
@@ -51,10 +52,16 @@ export class Turn {
 
   /** What the filter said of the name. */
   verdict: Verdict = VERDICT_NONE;
+  /** Nothing is to be answered, but it is counted and logged. */
+  isDropped = false;
   /** There is an expired answer in reserve. */
   hasStale = false;
   /** An answer was given from the cache, which should be fetched anew. */
   wantsRefresh = false;
+  /** The client asks more often than it may. */
+  isLimited = false;
+  /** A probe of the takeover: nobody's question, so it is neither counted as one nor logged. */
+  isProbe = false;
 
   /** Forgets the query before this one. */
   begin(out: Uint8Array, outStart: number, nowUs: number, tick: number): void {
@@ -71,8 +78,11 @@ export class Turn {
     this.isTruncated = false;
     this.matchedLength = 0;
     this.verdict = VERDICT_NONE;
+    this.isDropped = false;
+    this.isLimited = false;
     this.hasStale = false;
     this.wantsRefresh = false;
+    this.isProbe = false;
   }
 
   /**

@@ -3,8 +3,9 @@
  * data-plane thread. Called by the service whenever one of them changes; pure.
  */
 import type { Config } from '../contract/config.ts';
-import type { PolicyMessage } from '../dataplane/messages.ts';
+import type { FiltersMessage, PolicyMessage } from '../dataplane/messages.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
+import { probeZone } from '../engine/special-zones.ts';
 import { parseNetworks } from './networks.ts';
 
 export interface PolicyParts {
@@ -16,6 +17,10 @@ export interface PolicyParts {
   readonly rules: RuleBuffers;
   /** All enabled lists, compiled. */
   readonly lists: RuleBuffers;
+  /** Id of this run, for the takeover's probe names. */
+  readonly instance: string;
+  /** Policies, services, clients, local records; as Filters.build makes them. */
+  readonly filters?: FiltersMessage | undefined;
 }
 
 export function buildPolicy({
@@ -24,6 +29,8 @@ export function buildPolicy({
   config,
   rules,
   lists,
+  instance,
+  filters,
 }: PolicyParts): PolicyMessage {
   const { blocking, cache, dns, limits, log, rebinding } = config;
   return {
@@ -33,6 +40,7 @@ export function buildPolicy({
     blockingTtlSeconds: blocking.ttlSeconds,
     rules,
     lists,
+    ...(filters && { filters }),
     cache: {
       entriesMax: cache.entriesMax,
       ttlMinSeconds: cache.ttlMinSeconds,
@@ -54,5 +62,6 @@ export function buildPolicy({
     },
     suffixes: Object.keys(dns.suffixes),
     logMode: log.mode,
+    probe: probeZone(instance),
   };
 }

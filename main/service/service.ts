@@ -19,14 +19,20 @@ import type { QueryEvent } from '../contract/query-event.ts';
 import { findings, pathText } from '../contract/schema-text.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
 import { compileRules } from '../lists/rules.ts';
+import { backupHandlers } from './backup.ts';
 import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
-import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
+import type { FilterMethod } from './filter-handlers.ts';
+import { listHandlers } from './list-handlers.ts';
+import { importHandlers } from './import/import-methods.ts';
+import { needsNeighbours, type Filters } from './filters.ts';
 import { LiveTopic } from './live.ts';
-import type { NetworkWatch } from './network-watch.ts';
+import { NO_FACTS, withFacts, type NetworkFacts } from './network-facts.ts';
+import type { NetworkChange, NetworkWatch } from './network-watch.ts';
+import { Neighbours, type NeighbourSources } from './neighbours.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
-import { planAddRule, planRemoveRule } from './rule-edits.ts';
+import { ruleHandlers } from './rule-edits.ts';
 import { restartNotice } from './restart-notice.ts';
 import type { AddressBook } from './address-book.ts';
 import { hostsToResolve, upstreamUse } from './upstream-notices.ts';
@@ -34,36 +40,52 @@ import type { UpstreamNotices } from './upstream-notices.ts';
 
 /** Time between two samples of the counters for the health report. */
 const SAMPLE_MS = 5_000;
+/** Longest timer for a schedule. */
+const EDGE_WAIT_MS_MAX = 60 * 60_000;
 
 export interface ServiceOptions extends ReportParts {
+  /** Id of this run, for the takeover's probe names. */
+  readonly instance: string;
   /** The policy that the data plane was started with. */
   readonly policy: PolicyMessage;
   /** Takes new plain servers for resolving host names of lists and encrypted upstreams. */
   readonly setBootstrap: (servers: readonly string[]) => void;
   /** Says whether the machine is on another network. */
-  readonly network: Pick<NetworkWatch, 'hasChanged'>;
+  readonly network: Pick<NetworkWatch, 'look'>;
   /** Addresses of encrypted upstreams. */
   readonly addressBook: Pick<AddressBook, 'setHosts' | 'networkChanged'>;
   readonly upstreamNotices: UpstreamNotices;
+  /** Compiles policies, services, clients and records; has built those of `policy`. */
+  readonly filters: Filters;
+  readonly neighbours?: NeighbourSources;
 }
 
-type Handlers = {
+type AllHandlers = {
   readonly [Name in MethodName]: (
     input: MethodArguments<Name>,
   ) => Promise<MethodOutput<Name>> | MethodOutput<Name>;
 };
+
+type Handlers = Omit<AllHandlers, FilterMethod>;
 
 export class Service implements ServiceClient {
   readonly #options: ServiceOptions;
   readonly #reports: Reports;
   readonly #live: LiveTopic;
   readonly #handlers: Handlers;
+  /** With those that are loaded at the first call. */
+  #allHandlers: AllHandlers | undefined;
   readonly #startedWith: Config;
+  #settings: Config;
+  /** The settings with what the network says. */
   #applied: Config;
+  #facts = NO_FACTS;
   /** The rules that the policy's table was compiled from. */
   #compiledRules: readonly string[];
   #policy: PolicyMessage;
   #cancelSample: () => void = () => undefined;
+  #cancelEdge: () => void = () => undefined;
+  readonly #neighbours: Neighbours;
   #closed = false;
 
   constructor(options: ServiceOptions) {
@@ -71,6 +93,7 @@ export class Service implements ServiceClient {
     this.#options = options;
     this.#policy = options.policy;
     this.#startedWith = store.config;
+    this.#settings = store.config;
     this.#applied = store.config;
     this.#compiledRules = store.config.rules;
     this.#reports = new Reports(options, () => this.#policy.version);
@@ -84,9 +107,18 @@ export class Service implements ServiceClient {
     this.#reports.addQueue(() => this.#live.queue);
     this.#handlers = this.#makeHandlers();
     store.onChange((config) => {
-      this.#apply(config);
+      this.#takeSettings(config);
     });
-    log.setNames(lists.listNames, options.plane.upstreams);
+    this.#neighbours = new Neighbours(
+      clock,
+      () => {
+        if (!this.#closed) this.#publish();
+      },
+      options.neighbours,
+    );
+    this.#neighbours.watch(needsNeighbours(this.#applied));
+    this.#setNames();
+    this.#waitForEdge();
     if (lists.table !== this.#policy.lists) this.#publish();
     this.#sample();
   }
@@ -112,7 +144,8 @@ export class Service implements ServiceClient {
       const where = first && first.path.length > 0 ? pathText(first.path) : 'arguments';
       throw new AppError('ARGUMENT_INVALID', `${where}: ${first?.text ?? 'not allowed'}`);
     }
-    return this.#handlers[name](checked.data as MethodArguments<Name>);
+    const handlers = this.#allHandlers ?? (await this.#loadHandlers());
+    return handlers[name](checked.data as MethodArguments<Name>);
   }
 
   /** @throws AppError TOO_MANY beyond LIMITS.subscribersMax */
@@ -123,8 +156,6 @@ export class Service implements ServiceClient {
   /** The list manager has a new table. */
   tableChanged(): void {
     if (this.#closed) return;
-    const { log, lists, plane } = this.#options;
-    log.setNames(lists.listNames, plane.upstreams);
     this.#publish();
   }
 
@@ -133,12 +164,28 @@ export class Service implements ServiceClient {
     this.#live.touch();
   }
 
-  /** The link or the addresses changed, or the machine woke up: all old sockets may be dead. */
+  /** The machine woke up, or may have changed its network: all old sockets may be dead. */
   networkChanged(): void {
     if (this.#closed) return;
-    const { plane, addressBook } = this.#options;
-    plane.networkChanged();
-    addressBook.networkChanged();
+    this.#dropSockets(this.#options.network.look());
+  }
+
+  /** As `networkChanged`, when the addresses show that something has changed. */
+  lookAtNetwork(): void {
+    if (this.#closed) return;
+    const change = this.#options.network.look();
+    if (change !== 'none') this.#dropSockets(change);
+  }
+
+  /** Takes what the network says of itself, a part at a time. */
+  setNetworkFacts(facts: Partial<NetworkFacts>): void {
+    if (this.#closed) return;
+    const wasPortal = this.#facts.portalServers !== null;
+    const known = this.#facts;
+    this.#facts = { ...known, ...facts };
+    if (!differ(known, this.#facts)) return;
+    if (wasPortal !== (this.#facts.portalServers !== null)) this.#options.plane.flushCache();
+    this.#apply(this.#settings);
   }
 
   /** The switch was moved, or a pause has ended. */
@@ -191,25 +238,41 @@ export class Service implements ServiceClient {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelSample();
+    this.#cancelEdge();
+    this.#neighbours.close();
     this.#reports.close();
     this.#live.close();
     await this.#options.store.close();
   }
 
+  async #loadHandlers(): Promise<AllHandlers> {
+    const { filterHandlers } = await import('./filter-handlers.ts');
+    const { store, clock } = this.#options;
+    this.#allHandlers = { ...this.#handlers, ...filterHandlers(store, () => clock.wallMs()) };
+    return this.#allHandlers;
+  }
+
   #makeHandlers(): Handlers {
-    const { store, protection, log, plane } = this.#options;
+    const { store, protection, takeover, log, plane } = this.#options;
     return {
       status: () => this.#reports.status(),
       pause: ({ minutes }) => protection.pause(minutes),
       resume: () => protection.resume(),
+      takeover: () => takeover.takeOver(),
+      restore: () => takeover.giveBack(),
+      network: () => takeover.network(),
+      portal: ({ open }) => takeover.portal(open),
       'queries.search': (input) => log.search(input),
       statistics: (input) => log.statistics(input),
       check: async (input) => {
         const { checkName } = await import('./check.ts');
-        return checkName(this.#policy, store.config, this.#options.lists, input);
+        const { lists } = this.#options;
+        return checkName(this.#policy, store.config, lists, this.#names(), input);
       },
-      ...this.#makeRuleHandlers(),
-      ...this.#makeListHandlers(),
+      ...ruleHandlers(store),
+      ...listHandlers(store, this.#options.lists, () => this.#reports.lists()),
+      ...importHandlers(store),
+      ...backupHandlers(this.#options),
       'upstreams.list': () => this.#reports.upstreams(),
       'cache.inspect': (input) => inspectCache(plane, input),
       'cache.flush': (input) => flushCache(plane, input),
@@ -217,96 +280,119 @@ export class Service implements ServiceClient {
     };
   }
 
-  #makeRuleHandlers(): Pick<Handlers, 'rules.list' | 'rules.add' | 'rules.remove'> {
-    const { store } = this.#options;
-    return {
-      'rules.list': () => ({ rules: store.config.rules }),
-      'rules.add': async ({ rule }) => {
-        const { rules } = await store.edit('rules', (config) => planAddRule(config, rule));
-        return { rules };
-      },
-      'rules.remove': async ({ rule }) => {
-        const { rules } = await store.edit('rules', (config) => planRemoveRule(config, rule));
-        return { rules };
-      },
-    };
-  }
-
-  #makeListHandlers(): Pick<
-    Handlers,
-    'lists.list' | 'lists.add' | 'lists.remove' | 'lists.enable' | 'lists.refresh'
-  > {
-    const { store, lists } = this.#options;
-    return {
-      'lists.list': () => this.#reports.lists(),
-      'lists.add': async (source) => {
-        await store.edit('lists', (config) => planAddList(config, source));
-        return this.#reports.lists();
-      },
-      'lists.remove': async ({ name }) => {
-        await store.edit('lists', (config) => planRemoveList(config, name));
-        return this.#reports.lists();
-      },
-      'lists.enable': async ({ name, enabled }) => {
-        await store.edit('lists', (config) => planEnableList(config, name, enabled));
-        return this.#reports.lists();
-      },
-      'lists.refresh': async ({ name }) => {
-        if (name !== undefined && !store.config.lists.some((list) => list.name === name)) {
-          throw new AppError('LIST_UNKNOWN', `no list has the name "${name}"`);
-        }
-        await lists.refresh(name);
-        return this.#reports.lists();
-      },
-    };
-  }
-
   /** Takes settings that were edited or read again into use. */
-  #apply(config: Config): void {
-    const { plane, lists, log, health, setBootstrap } = this.#options;
-    const { addressBook, upstreamNotices } = this.#options;
-    const before = this.#applied;
-    this.#applied = config;
+  #takeSettings(settings: Config): void {
+    const { health } = this.#options;
+    this.#settings = settings;
     health.setProblem('settings', null);
-    health.setNotice('restart', restartNotice(this.#startedWith, config));
+    health.setNotice('restart', restartNotice(this.#startedWith, settings));
+    this.#apply(settings);
+  }
+
+  /** Brings settings, with what the network says, into force; only what differs is touched. */
+  #apply(settings: Config): void {
+    const { plane, lists, log, setBootstrap, addressBook, upstreamNotices } = this.#options;
+    const before = this.#applied;
+    const config = withFacts(settings, this.#facts, plane.listening);
+    this.#applied = config;
     if (differ(before.dns.bootstrap, config.dns.bootstrap)) setBootstrap(config.dns.bootstrap);
     if (differ(upstreamSettings(before), upstreamSettings(config))) {
       plane.setUpstreams(config.dns.upstreams, upstreamUse(config));
       addressBook.setHosts(hostsToResolve(config));
       upstreamNotices.keepOnly(config);
-      log.setNames(lists.listNames, plane.upstreams);
+      this.#setNames();
     }
-    // Answers of the former servers are not those of the servers now.
-    if (differ(answerSources(before), answerSources(config))) plane.flushCache();
+    this.#forgetAnswers(before, config);
     if (differ(before.log, config.log)) log.setSettings(config.log);
     if (differ(before.lists, config.lists) || before.listRefreshHours !== config.listRefreshHours) {
       lists.setSources(config.lists, config.listRefreshHours);
     }
+    this.#neighbours.watch(needsNeighbours(config));
     this.#publish();
+  }
+
+  /** Answers of the former servers are not those of the servers now. */
+  #forgetAnswers(before: Config, now: Config): void {
+    const { plane } = this.#options;
+    if (differ(before.dns.upstreams, now.dns.upstreams)) {
+      plane.flushCache();
+      return;
+    }
+    const suffixes = [before, now].flatMap(({ dns }) => Object.keys(dns.suffixes));
+    for (const suffix of new Set(suffixes)) {
+      if (!differ(before.dns.suffixes[suffix], now.dns.suffixes[suffix])) continue;
+      // A thread that ended meanwhile keeps nothing either.
+      plane.flushName(suffix, true).catch(() => undefined);
+    }
+  }
+
+  #dropSockets(change: NetworkChange): void {
+    const { plane, addressBook } = this.#options;
+    plane.resetUpstreams();
+    if (change === 'other') plane.flushCache();
+    addressBook.networkChanged();
   }
 
   /** Builds the policy from what holds now and sends it to the data plane. */
   #publish(): void {
-    const { protection, lists, plane } = this.#options;
+    const { protection, lists, plane, clock } = this.#options;
     const sameRules = !differ(this.#compiledRules, this.#applied.rules);
     const rules = sameRules ? this.#policy.rules : compileRules(this.#applied.rules);
     this.#compiledRules = this.#applied.rules;
     this.#policy = buildPolicy({
       version: this.#policy.version + 1,
-      filtering: protection.isFiltering,
+      instance: this.#options.instance,
+      filtering: protection.isFiltering && this.#facts.portalServers === null,
       config: this.#applied,
       rules,
       lists: lists.table,
+      filters: this.#options.filters.build(this.#applied, {
+        listNames: lists.listNames,
+        nowMs: clock.wallMs(),
+        neighbours: this.#neighbours.map,
+      }),
     });
+    this.#setNames();
+    this.#waitForEdge();
     plane.setPolicy(this.#policy);
     this.stateChanged();
   }
 
+  /** What those who decide are called, by their ids. */
+  #names(): ReadonlyMap<number, string> {
+    const { lists, filters } = this.#options;
+    return new Map([...lists.listNames, ...filters.names]);
+  }
+
+  #setNames(): void {
+    const { log, plane } = this.#options;
+    log.setNames(this.#names(), plane.upstreams);
+  }
+
+  /** Publishes anew when a schedule switches. The samples see to clocks that were set. */
+  #waitForEdge(): void {
+    const { filters, clock } = this.#options;
+    this.#cancelEdge();
+    const nowMs = clock.wallMs();
+    const edgeMs = filters.nextEdgeMs(nowMs);
+    if (edgeMs === null) return;
+    this.#cancelEdge = clock.after(Math.min(edgeMs - nowMs, EDGE_WAIT_MS_MAX), () => {
+      this.#switchSchedules();
+      this.#waitForEdge();
+    });
+  }
+
+  #switchSchedules(): void {
+    const { filters, clock } = this.#options;
+    if (filters.hasSwitched(clock.wallMs())) this.#publish();
+  }
+
   #sample(): void {
-    const { clock, health, plane, upstreamNotices, network } = this.#options;
+    const { clock, health, plane, upstreamNotices } = this.#options;
     health.sample(plane.counters());
-    if (network.hasChanged()) this.networkChanged();
+    this.lookAtNetwork();
     upstreamNotices.lookAtClock(this.#applied, clock.wallMs());
+    this.#switchSchedules();
     this.#cancelSample = clock.after(SAMPLE_MS, () => {
       this.#sample();
     });
@@ -315,10 +401,6 @@ export class Service implements ServiceClient {
 
 function upstreamSettings({ dns }: Config): unknown {
   return [dns.upstreams, dns.strategy, dns.suffixes, dns.bootstrap];
-}
-
-function answerSources({ dns }: Config): unknown {
-  return [dns.upstreams, dns.suffixes];
 }
 
 function differ(left: unknown, right: unknown): boolean {

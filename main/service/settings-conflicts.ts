@@ -8,11 +8,11 @@ import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { quote, type Finding } from '../contract/schema-text.ts';
 import { writeName } from '../engine/name.ts';
-import { parseRule } from '../lists/rules.ts';
 import { formatEndpoint, parseListen, parseServer } from '../net/server-address.ts';
 import type { Endpoint } from '../net/server-address.ts';
 import { isSecure, parseUpstream } from '../net/upstream-address.ts';
 import { normalSuffix } from '../net/upstream-plan.ts';
+import { filterConflict, rulesConflict } from './filter-conflicts.ts';
 import { parseNetwork } from './networks.ts';
 
 /** The first conflict in settings that pass the schema; undefined when there is none. */
@@ -23,7 +23,8 @@ export function settingsConflict(config: Config): Finding | undefined {
     nameConflict(config) ??
     cacheConflict(config) ??
     listConflict(config) ??
-    ruleConflict(config)
+    rulesConflict(['rules'], config.rules) ??
+    filterConflict(config)
   );
 }
 
@@ -193,18 +194,6 @@ function listConflict({ lists }: Config): Finding | undefined {
     names.add(source.name);
     const conflict = sourceConflict(source);
     if (conflict) return { ...conflict, path: ['lists', index, ...conflict.path] };
-  }
-  return undefined;
-}
-
-function ruleConflict({ rules }: Config): Finding | undefined {
-  for (const [index, rule] of rules.entries()) {
-    try {
-      parseRule(rule);
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      return { path: ['rules', index], unknownKey: false, text: error.message };
-    }
   }
   return undefined;
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { explain } from '../../main/engine/explain.ts';
+import { SuffixSet } from '../../main/engine/suffix-set.ts';
 import { policy, table } from '../support/engine-fakes.ts';
 
 const lists = table(
@@ -124,6 +125,13 @@ describe('the answer that a block gets', () => {
       assert.equal(found.steps.at(-1)?.result, result);
     });
   }
+});
+
+test('a special name with an upstream of its own is asked there', () => {
+  const name = '7.1.168.192.in-addr.arpa';
+  assert.equal(explain(policy(), name, 'PTR').decision, 'local');
+  const suffixes = new SuffixSet(['1.168.192.in-addr.arpa']);
+  assert.equal(explain(policy({ suffixes }), name, 'PTR').decision, 'allowed');
 });
 
 test('what is no name or no type is said so', () => {

@@ -10,16 +10,23 @@ import type { ListStatus } from '../../main/contract/methods.ts';
 import type { UpstreamUse } from '../../main/dataplane/data-plane.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
 import type { CachedItem } from '../../main/engine/cache-view.ts';
+import type { ListMemory } from '../../main/lists/meta.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import type { UpstreamState } from '../../main/net/upstream.ts';
 import type { ServiceClock } from '../../main/service/clock.ts';
 import { ConfigStore } from '../../main/service/config-store.ts';
+import { Filters } from '../../main/service/filters.ts';
 import { Health } from '../../main/service/health.ts';
 import type { ListsPart, LogPart, LogState, PlanePart } from '../../main/service/parts.ts';
+import type { NeighbourSources } from '../../main/service/neighbours.ts';
 import { buildPolicy } from '../../main/service/policy-builder.ts';
 import { ProtectionSwitch } from '../../main/service/protection.ts';
 import { resourcePath } from '../../main/service/resources.ts';
+import { loadServices } from '../../main/service/services.ts';
 import { Service } from '../../main/service/service.ts';
+import type { NetworkChange } from '../../main/service/network-watch.ts';
+import { TakeoverSwitch } from '../../main/service/takeover-switch.ts';
+import type { SystemDnsPart } from '../../main/service/takeover-switch.ts';
 import { UpstreamNotices } from '../../main/service/upstream-notices.ts';
 
 /** Both clocks start at a fixed moment and move only when told to. */
@@ -73,6 +80,24 @@ export class FakeClock implements ServiceClock {
   }
 }
 
+/** Neighbour tables that tests write. */
+export class FakeNeighbours {
+  arp = '';
+  reads = 0;
+  readonly sources: NeighbourSources = {
+    arp: () => {
+      this.reads++;
+      return Promise.resolve(this.arp);
+    },
+    ndp: () => Promise.resolve(''),
+  };
+
+  /** Resolves when a read that has begun is taken into use. */
+  async settled(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 export class FakePlane implements PlanePart {
   readonly listening = ['127.0.0.1:5300'];
   readonly threads = 1;
@@ -122,7 +147,6 @@ export class FakePlane implements PlanePart {
 
   flushed: (string | undefined)[] = [];
   items: CachedItem[] = [];
-  networkChanges = 0;
 
   flushCache(): void {
     this.flushed.push(undefined);
@@ -135,10 +159,6 @@ export class FakePlane implements PlanePart {
   flushName(name: string, below: boolean): Promise<number> {
     this.flushed.push(below ? `*.${name}` : name);
     return Promise.resolve(2);
-  }
-
-  networkChanged(): void {
-    this.networkChanges++;
   }
 
   close(): Promise<void> {
@@ -160,6 +180,29 @@ export class FakeLists implements ListsPart {
 
   refresh(name?: string): Promise<void> {
     this.refreshed.push(name);
+    return Promise.resolve();
+  }
+
+  memories: ListMemory[] = [];
+
+  memory(): ListMemory[] {
+    return this.memories;
+  }
+
+  remember(memory: readonly ListMemory[]): void {
+    this.memories = [...memory];
+  }
+
+  accepted: string[] = [];
+  rolledBack: string[] = [];
+
+  accept(name: string): Promise<void> {
+    this.accepted.push(name);
+    return Promise.resolve();
+  }
+
+  rollBack(name: string): Promise<void> {
+    this.rolledBack.push(name);
     return Promise.resolve();
   }
 
@@ -215,6 +258,57 @@ export class FakeLog implements LogPart {
   }
 }
 
+/** The takeover, of which only the states are real. */
+export class FakeSystemDns implements SystemDnsPart {
+  state: SystemDnsPart['state'] = {
+    ...{ phase: 'off', reason: '', step: '', owner: '', covered: [], uncovered: [] },
+  };
+  portal: SystemDnsPart['portal'] = { phase: 'clear', endsAtMs: null, servers: [] };
+  /** Why taking over fails; '' when it does not. */
+  failure = '';
+  calls: string[] = [];
+  onChange: () => void = () => undefined;
+
+  takeOver(): Promise<SystemDnsPart['state']> {
+    this.calls.push('takeOver');
+    if (this.failure !== '') {
+      return Promise.reject(new AppError('TAKEOVER_FAILED', this.failure));
+    }
+    this.become({ phase: 'on', owner: 'systemd-resolved', covered: ['wlan0'] });
+    return Promise.resolve(this.state);
+  }
+
+  giveBack() {
+    this.calls.push('giveBack');
+    this.become({ phase: 'off', owner: '', covered: [] });
+    return Promise.resolve({ outcome: 'restored', detail: 'as before', items: [] } as const);
+  }
+
+  become(state: Partial<SystemDnsPart['state']>): void {
+    this.state = { ...this.state, ...state };
+    this.onChange();
+  }
+
+  openPortal(): SystemDnsPart['portal'] {
+    const endsAtMs = performance.now() + 300_000;
+    this.portal = { phase: 'open', endsAtMs, servers: ['10.0.0.1'] };
+    return this.portal;
+  }
+
+  closePortal(): SystemDnsPart['portal'] {
+    this.portal = { phase: 'over', endsAtMs: null, servers: [] };
+    return this.portal;
+  }
+
+  network(): ReturnType<SystemDnsPart['network']> {
+    return Promise.resolve({
+      ...{ state: this.state, portal: this.portal, owners: [], links: [], lastRescue: null },
+      journal: { directory: '/state', writtenAtMs: null },
+      ...{ bypasses: [], ladder: [] },
+    });
+  }
+}
+
 /** A service over stand-ins, on a real settings file. */
 export async function fakeService(directory: string, clock: ServiceClock = new FakeClock()) {
   const plane = new FakePlane();
@@ -232,23 +326,44 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
       health.setNotice('protection', reason);
     },
   });
+  const instance = 'feed';
+  const neighbours = new FakeNeighbours();
+  const filters = new Filters();
+  await loadServices(store.config);
   const policy = buildPolicy({
-    version: 1,
+    ...{ version: 1, instance },
     filtering: protection.isFiltering,
     config: store.config,
     rules: compileRules(store.config.rules),
     lists: lists.table,
+    filters: filters.build(store.config, {
+      listNames: lists.listNames,
+      nowMs: clock.wallMs(),
+      neighbours: new Map(),
+    }),
   });
+  const network: { change: NetworkChange } = { change: 'none' };
+  const systemDns = new FakeSystemDns();
+  const takeover = new TakeoverSwitch({
+    ...{ systemDns, clock, health },
+    file: join(directory, 'takeover.json'),
+  });
+  systemDns.onChange = () => {
+    takeover.changed();
+  };
   const bootstraps: (readonly string[])[] = [];
   const hosts: (readonly string[])[] = [];
   const service = new Service({
-    ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy },
+    ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy, filters },
+    ...{ instance, takeover },
     logRing: () => ({ depth: 7, capacity: 4096 }),
     setBootstrap: (servers) => bootstraps.push(servers),
     addressBook: { setHosts: (names) => hosts.push(names), networkChanged: () => undefined },
     upstreamNotices: new UpstreamNotices(health),
-    network: { hasChanged: () => false },
+    network: { look: () => network.change },
+    neighbours: neighbours.sources,
   });
   late.service = service;
-  return { service, plane, lists, log, health, store, protection, file, bootstraps, hosts };
+  const made = { service, plane, lists, log, health, store, protection, file, bootstraps, hosts };
+  return { ...made, clock, neighbours, takeover, systemDns, network };
 }

@@ -7,10 +7,11 @@ import { OUTCOME, REASON, type Outcome, type Reason } from '../../contract/outco
 import type { Answer } from '../answer.ts';
 import { CACHE_FAILED, CACHE_FRESH, CACHE_STALE, CACHE_STALE_NOW, tickSeconds } from '../cache.ts';
 import type { Parts } from '../parts.ts';
+import type { Policy } from '../policy.ts';
 import { writeAnswer, writeEmpty, writeNegative } from '../reply.ts';
 import type { Turn } from '../turn.ts';
 import { EDE, RCODE } from '../wire.ts';
-import { writeBlocked } from './filter.ts';
+import { writeBlocked } from './blocked.ts';
 import { leadsToBlocked } from './second-look.ts';
 
 /** TTL of a stale answer. RFC 8767 §4. */
@@ -70,14 +71,23 @@ export function writeKept(
   parts: Parts,
 ): number {
   const { policy } = parts;
-  if (answer.hasTargets && answer.passedVersion !== policy.version) {
+  // What one client may see another one perhaps may not: then it is not remembered.
+  const isForAll = !policy.clients && !policy.rules.isPerClient && !policy.lists.isPerClient;
+  if (mustLook(answer, policy) && !(isForAll && answer.passedVersion === policy.version)) {
     if (leadsToBlocked(turn, policy, answer, parts.targetName)) return writeBlocked(turn, policy);
-    if (answer === parts.cached && policy.filtering) parts.cache.setPassed(answer, policy.version);
+    if (isForAll && answer === parts.cached && policy.filtering) {
+      parts.cache.setPassed(answer, policy.version);
+    }
   }
   turn.outcome = outcome;
   if (answer.isStripped) return writeStripped(turn, answer, ageSeconds, fixedTtl);
   const ede = outcome === OUTCOME.stale ? staleEde(answer) : EDE.none;
   return writeAnswer(turn, answer, ageSeconds, fixedTtl, ede);
+}
+
+/** Whether an answer holds what rules may speak of. */
+function mustLook(answer: Answer, { rules, lists }: Policy): boolean {
+  return answer.hasTargets || lists.watchesAddresses || rules.watchesAddresses;
 }
 
 /** An answer that had private addresses; without a record left, it is NODATA of our own. */
@@ -114,12 +124,17 @@ function staleEde(answer: Answer): number {
   return answer.rcode === RCODE.nxDomain ? EDE.staleNxDomain : EDE.staleAnswer;
 }
 
-/** Below a name that does not exist there is nothing. RFC 8020 §2. */
+/**
+ * Below a name that does not exist there is nothing. RFC 8020 §2. But a suffix with upstreams of its
+ * own is another name space: that the others know no name above it says nothing of what is in it.
+ */
 function answerFromAbove(turn: Turn, parts: Parts): number {
-  const { cache, cached, coverRewriter: rewriter } = parts;
+  const { cache, cached, coverRewriter: rewriter, policy } = parts;
   const { query } = turn;
   const label = cache.lookupAbove(query, turn.tick, cached);
   if (label === 0) return 0;
+  const suffixLabels = policy.suffixes?.match(query) ?? 0;
+  if (query.labelCount - label < suffixLabels) return 0;
   const shift = query.labelStarts[label] as number;
   if (!rewriter.rewrite(cached, query.questionLength - shift, shift, null)) return 0;
   const { answer } = rewriter;

@@ -11,17 +11,17 @@ import { OUTCOME, REASON } from '../../contract/outcome.ts';
 import type { AnswerName } from '../answer-name.ts';
 import { hasTarget, type Answer } from '../answer.ts';
 import { CONNECTIVITY_NAMES } from '../connectivity.ts';
-import { fillContext } from '../match-context.ts';
 import type { Policy } from '../policy.ts';
 import type { Turn } from '../turn.ts';
 import {
   decide,
   decidingLabels,
   decidingList,
+  isBlock,
+  isByTable,
+  isUserAllow,
   VERDICT_LIST_ALLOW,
   VERDICT_LIST_BLOCK,
-  VERDICT_USER_ALLOW,
-  VERDICT_USER_BLOCK,
 } from '../verdict.ts';
 import {
   CLASS,
@@ -32,8 +32,9 @@ import {
   skipName,
   TYPE,
 } from '../wire.ts';
+import { knowClient } from './client.ts';
 
-/** Whether the answer leads to a blocked name; notes which, and why, in the turn. */
+/** Whether the answer leads to a blocked name or address; notes which, and why, in the turn. */
 export function leadsToBlocked(
   turn: Turn,
   policy: Policy,
@@ -41,10 +42,11 @@ export function leadsToBlocked(
   name: AnswerName,
 ): boolean {
   const { query } = turn;
-  if (!answer.hasTargets || !policy.filtering || query.qclass !== CLASS.internet) return false;
-  fillContext(turn.context, query.type, turn.address);
+  if (!policy.filtering || query.qclass !== CLASS.internet) return false;
+  knowClient(turn, policy);
+  if (!turn.context.profile.filtering) return false;
   const own = decide(policy, query, turn.context);
-  if (own === VERDICT_USER_ALLOW) return false;
+  if (isUserAllow(own)) return false;
   const onlyRules = own === VERDICT_LIST_ALLOW || CONNECTIVITY_NAMES.has(query);
   return hasBlockedTarget(turn, policy, answer, name, onlyRules);
 }
@@ -69,24 +71,62 @@ function hasBlockedTarget(
       const targetAt = fixed + RECORD_FIXED_BYTES + (type === TYPE.cname ? 0 : 2);
       const isRead = name.read(answer, targetAt, query.name, 0, query.nameLength);
       if (isRead && isBlocked(turn, policy, name, onlyRules)) return true;
-    }
+    } else if (isBlockedAddress(turn, policy, bytes, fixed, type, onlyRules)) return true;
     at = next;
   }
   return false;
 }
 
 function isBlocked(turn: Turn, policy: Policy, name: AnswerName, onlyRules: boolean): boolean {
-  const verdict = decide(policy, name, turn.context);
-  const blocks = verdict === VERDICT_USER_BLOCK || (verdict === VERDICT_LIST_BLOCK && !onlyRules);
-  if (!blocks) return false;
+  const { context } = turn;
+  const verdict = decide(policy, name, context);
+  if (!isBlock(verdict) || (verdict === VERDICT_LIST_BLOCK && onlyRules)) return false;
+  // A redirect is for who asks for the name itself.
+  if (isByTable(verdict) && context.entry?.action === 'redirect') return false;
   turn.outcome = OUTCOME.blocked;
   turn.reason = REASON.cname;
-  turn.listId = decidingList(policy, verdict);
-  const labels = decidingLabels(policy, verdict);
+  turn.listId = decidingList(policy, verdict, context);
+  const labels = decidingLabels(policy, verdict, context);
   turn.matchedLabels = labels;
   // A pattern names no part of it: the whole name is told.
   const start = labels === 0 ? 0 : (name.labelStarts[name.labelCount - labels] as number);
   turn.matchedLength = name.nameLength - start;
   copyBytes(name.name, start, turn.matched, 0, turn.matchedLength);
+  return true;
+}
+
+/** Rules may block answers with an address in them, as RPZ does with its IP triggers. */
+function isBlockedAddress(
+  turn: Turn,
+  policy: Policy,
+  bytes: Uint8Array,
+  fixed: number,
+  type: number,
+  onlyRules: boolean,
+): boolean {
+  const { rules, lists } = policy;
+  const isWatched = rules.watchesAddresses || (lists.watchesAddresses && !onlyRules);
+  if (!isWatched || !readAddress(bytes, fixed, type)) return false;
+  const byRules = rules.watchesAddresses && rules.blocksAddress(address, turn.context);
+  const byLists = !byRules && !onlyRules && lists.blocksAddress(address, turn.context);
+  if (!byRules && !byLists) return false;
+  turn.outcome = OUTCOME.blocked;
+  turn.reason = byRules ? REASON.rule : REASON.list;
+  turn.listId = byRules ? rules.listId : lists.listId;
+  turn.matchedLabels = 0;
+  return true;
+}
+
+/** Scratch: 16 bytes, IPv4 as ::ffff:a.b.c.d. */
+const address = new Uint8Array(16);
+
+/** Takes the address of an A or AAAA record; false for other records. */
+function readAddress(bytes: Uint8Array, fixed: number, type: number): boolean {
+  const length = type === TYPE.a ? 4 : 16;
+  if (type !== TYPE.a && type !== TYPE.aaaa) return false;
+  if (readUint16(bytes, fixed + 8) !== length) return false;
+  address.fill(0, 0, 10);
+  address[10] = address[11] = 0xff;
+  copyBytes(bytes, fixed + RECORD_FIXED_BYTES, address, 16 - length, length);
   return true;
 }

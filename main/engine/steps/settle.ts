@@ -1,10 +1,21 @@
 /**
  * Step 7, later: what came from upstream becomes the answers of all who wait for it.
  *
- *   reply -> read, clamp TTLs -> inspect, rewrite -> [validate] -> cache -> each waiter's answer
+ *   verified reply -> [validated] -> read, clamp TTLs -> inspect, rewrite -> cache -> each waiter's answer
  *
- * Local DNSSEC validation, when it comes, belongs where [validate] stands: behind the inspection,
- * which leaves signed answers as they are, and before anything is kept.
+ * Local DNSSEC validation, when it comes, is an Exchange round the upstreams' (ports.ts), because it
+ * has questions of its own (DS, DNSKEY) and so cannot be done within `settle`, which does not wait:
+ *
+ *   gets      the reply as wire bytes, verified and whole, nothing cut or clamped yet; and the query,
+ *             whose OPT has the client's DO and whose header has his CD (upstream-query.ts).
+ *   returns   through ExchangeResult: secure (AD may be set), insecure (AD is cleared), or bogus
+ *             (SERVFAIL with extended error 6, remembered like other failures; never with CD set,
+ *             RFC 4035 §3.2.2).
+ *   keeps to  the bytes. RRSIG, NSEC, NSEC3, DS and DNSKEY of all sections are kept and given as they
+ *             came; DO and CD are part of the cache key, so that nobody gets what another asked for.
+ *
+ * What is cut after that (private addresses, foreign records) loses AD unless only additional records
+ * went.
  */
 import { COUNTER } from '../../contract/counters.ts';
 import { LIMITS } from '../../contract/limits.ts';
@@ -12,6 +23,7 @@ import { OUTCOME, REASON, type Reason } from '../../contract/outcome.ts';
 import { LOOK_CLEAN, LOOK_WRONG } from '../answer-inspector.ts';
 import type { Answer } from '../answer.ts';
 import { tickAt, TICKS_PER_SECOND } from '../cache.ts';
+import type { SavedChain } from '../alias-chain.ts';
 import type { Parts } from '../parts.ts';
 import type { PendingQuestion, Waiter } from '../pending.ts';
 import type { ExchangeResult } from '../ports.ts';
@@ -19,6 +31,7 @@ import { writeEmpty } from '../reply.ts';
 import type { Turn } from '../turn.ts';
 import { EDE, RCODE } from '../wire.ts';
 import { answerStale, writeKept } from './cached.ts';
+import { writeFollowed, writeFollowedStale } from './followed.ts';
 
 /** How long a failure is remembered. RFC 9520 §3.2: at least one second, at most five minutes. */
 const FAILURE_SECONDS = 5;
@@ -47,7 +60,10 @@ export function settle(question: PendingQuestion, result: ExchangeResult, parts:
     resumeWaiter(turn, waiter, parts);
     turn.upstream = result.upstream;
     verdict ??= judge(question.hash, result, parts);
-    const written = write(turn, question.hash, verdict, result, parts);
+    const written =
+      waiter.chain === null
+        ? write(turn, question.hash, verdict, result, parts)
+        : writeAtEnd(turn, waiter.chain, question.hash, verdict, result, parts);
     // First the account: sending may bring the next query of a TCP connection into the turn.
     tally.answered(turn, parts.policy.logMode);
     waiter.to.send(parts.lateAnswer, 0, written);
@@ -144,6 +160,7 @@ function inspected({ inspector, reader, rewriter, turn, guard, tally }: Parts): 
   if (!rewriter.rewrite(reader.answer, query.questionLength, 0, marks)) return null;
   const { answer } = rewriter;
   answer.isStripped = hasPrivate;
+  answer.isAuthenticated = inspector.keepsAuthenticity && reader.answer.isAuthenticated;
   if (isEmptied) answer.clearBody();
   else if (isFaded) answer.lifetimeSeconds = 0;
   return answer;
@@ -183,4 +200,25 @@ function write(
   turn.outcome = OUTCOME.failed;
   if (answer === null) return writeEmpty(turn, verdict.rcode, verdict.ede);
   return writeEmpty(turn, RCODE.servFail, EDE.noReachableAuthority);
+}
+
+/** The same for a waiter whose question leads to this one by aliases of ours. */
+function writeAtEnd(
+  turn: Turn,
+  chain: SavedChain,
+  hash: number,
+  { answer, rcode, ede }: Verdict,
+  result: ExchangeResult,
+  parts: Parts,
+): number {
+  parts.chain.restore(turn.query, chain);
+  if (answer !== null && !(answer.isTruncated && turn.transport === 'tcp')) {
+    return writeFollowed(turn, answer, 0, -1, parts);
+  }
+  const stale = writeFollowedStale(turn, hash, parts);
+  if (stale !== 0) return stale;
+  turn.outcome = OUTCOME.failed;
+  turn.reason = failureReason(result);
+  if (answer !== null) return writeEmpty(turn, RCODE.servFail, EDE.noReachableAuthority);
+  return writeEmpty(turn, isFailure(rcode) ? RCODE.servFail : rcode, ede);
 }
