@@ -131,6 +131,33 @@ export const LIMITS = {
   /** Questions of one upstream TCP connection that may be unanswered. */
   upstreamTcpPipelineMax: 128,
 
+  /** Distinct logged names that a new copy of a list is tried on, the most asked for first. */
+  replayNamesMax: 20_000,
+  /** Age of the queries they come from. */
+  replayMs: 24 * 3_600_000,
+  /** Longest stretch of a replay in the main thread. */
+  replaySliceMs: 5,
+  /** Names given as examples of what a new copy changes. */
+  replayExamplesMax: 5,
+  /** A new copy waits for a person when it would newly block more names than this ... */
+  quarantineNames: 20,
+  /** ... and a larger share of the names in use than this, percent ... */
+  quarantinePercent: 20,
+  /** ... or at least so many names that are more than half of those in use. */
+  quarantineHalfNames: 5,
+  /** A file to import from, and an archive's parts unpacked together. */
+  importBytesMax: 256 * 1024 * 1024,
+  /** A text (YAML, TOML, JSON, hosts) in it. */
+  importTextBytesMax: 16 * 1024 * 1024,
+  /** Files in an archive. */
+  importFilesMax: 1_000,
+  /** Rows read of one table of a database, and entries of one section. */
+  importRowsMax: 100_000,
+  /** Examples of each kind of thing that was not taken. */
+  importExamplesMax: 5,
+  /** Lists of the catalogue. */
+  catalogueListsMax: 200,
+
   /** Policies in the settings. */
   policiesMax: 256,
   /** Domains of one policy, and of all policies together. */
@@ -157,8 +184,30 @@ export const LIMITS = {
   rewriteStepsMax: 8,
   /** Addresses of neighbours that are kept for clients known by a MAC address. */
   neighboursMax: 4_096,
-  /** Conditions, patterns and rewrites of all lists together, compiled. */
+  /** Conditions, patterns and answers of the rules of all lists together, compiled. */
   programBytesMax: 64 * 1024 * 1024,
+  /** Rules with conditions or an answer of their own. */
+  programRulesMax: 1_000_000,
+  /** Different sets of conditions and answers among them. */
+  programTermsMax: 65_536,
+  /** One of these sets as JSON. */
+  termsBytesMax: 8_192,
+  /** Such rules for one and the same name. */
+  rulesPerNameMax: 64,
+  /** Wildcards and regular expressions. */
+  patternsMax: 50_000,
+  /** One of them, as it is written. */
+  patternBytesMax: 1_024,
+  /** Instructions of one compiled regular expression. */
+  regexProgramMax: 1_000,
+  /** Work for the patterns that share their rarest bytes: a wildcard counts 1, an expression 8. */
+  patternsGramCostMax: 128,
+  /** The same for patterns that every name has to be compared with. */
+  patternsAlwaysCostMax: 128,
+  /** Rules that take other rules out ($badfilter). */
+  badFiltersMax: 10_000,
+  /** Networks that block answers by address. */
+  addressTriggersMax: 262_144,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {

@@ -19,9 +19,12 @@ import type { QueryEvent } from '../contract/query-event.ts';
 import { findings, pathText } from '../contract/schema-text.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
 import { compileRules } from '../lists/rules.ts';
+import { backupHandlers } from './backup.ts';
 import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
-import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
+import type { FilterMethod } from './filter-handlers.ts';
+import { listHandlers } from './list-handlers.ts';
+import { importHandlers } from './import/import-methods.ts';
 import { needsNeighbours, type Filters } from './filters.ts';
 import { LiveTopic } from './live.ts';
 import { NO_FACTS, withFacts, type NetworkFacts } from './network-facts.ts';
@@ -29,7 +32,7 @@ import type { NetworkChange, NetworkWatch } from './network-watch.ts';
 import { Neighbours, type NeighbourSources } from './neighbours.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
-import { planAddRule, planRemoveRule } from './rule-edits.ts';
+import { ruleHandlers } from './rule-edits.ts';
 import { restartNotice } from './restart-notice.ts';
 import type { AddressBook } from './address-book.ts';
 import { hostsToResolve, upstreamUse } from './upstream-notices.ts';
@@ -57,17 +60,21 @@ export interface ServiceOptions extends ReportParts {
   readonly neighbours?: NeighbourSources;
 }
 
-type Handlers = {
+type AllHandlers = {
   readonly [Name in MethodName]: (
     input: MethodArguments<Name>,
   ) => Promise<MethodOutput<Name>> | MethodOutput<Name>;
 };
+
+type Handlers = Omit<AllHandlers, FilterMethod>;
 
 export class Service implements ServiceClient {
   readonly #options: ServiceOptions;
   readonly #reports: Reports;
   readonly #live: LiveTopic;
   readonly #handlers: Handlers;
+  /** With those that are loaded at the first call. */
+  #allHandlers: AllHandlers | undefined;
   readonly #startedWith: Config;
   #settings: Config;
   /** The settings with what the network says. */
@@ -137,7 +144,8 @@ export class Service implements ServiceClient {
       const where = first && first.path.length > 0 ? pathText(first.path) : 'arguments';
       throw new AppError('ARGUMENT_INVALID', `${where}: ${first?.text ?? 'not allowed'}`);
     }
-    return this.#handlers[name](checked.data as MethodArguments<Name>);
+    const handlers = this.#allHandlers ?? (await this.#loadHandlers());
+    return handlers[name](checked.data as MethodArguments<Name>);
   }
 
   /** @throws AppError TOO_MANY beyond LIMITS.subscribersMax */
@@ -237,6 +245,13 @@ export class Service implements ServiceClient {
     await this.#options.store.close();
   }
 
+  async #loadHandlers(): Promise<AllHandlers> {
+    const { filterHandlers } = await import('./filter-handlers.ts');
+    const { store, clock } = this.#options;
+    this.#allHandlers = { ...this.#handlers, ...filterHandlers(store, () => clock.wallMs()) };
+    return this.#allHandlers;
+  }
+
   #makeHandlers(): Handlers {
     const { store, protection, takeover, log, plane } = this.#options;
     return {
@@ -251,58 +266,17 @@ export class Service implements ServiceClient {
       statistics: (input) => log.statistics(input),
       check: async (input) => {
         const { checkName } = await import('./check.ts');
-        return checkName(this.#policy, store.config, this.#options.lists, input);
+        const { lists } = this.#options;
+        return checkName(this.#policy, store.config, lists, this.#names(), input);
       },
-      ...this.#makeRuleHandlers(),
-      ...this.#makeListHandlers(),
+      ...ruleHandlers(store),
+      ...listHandlers(store, this.#options.lists, () => this.#reports.lists()),
+      ...importHandlers(store),
+      ...backupHandlers(this.#options),
       'upstreams.list': () => this.#reports.upstreams(),
       'cache.inspect': (input) => inspectCache(plane, input),
       'cache.flush': (input) => flushCache(plane, input),
       'settings.get': () => ({ config: store.config }),
-    };
-  }
-
-  #makeRuleHandlers(): Pick<Handlers, 'rules.list' | 'rules.add' | 'rules.remove'> {
-    const { store } = this.#options;
-    return {
-      'rules.list': () => ({ rules: store.config.rules }),
-      'rules.add': async ({ rule }) => {
-        const { rules } = await store.edit('rules', (config) => planAddRule(config, rule));
-        return { rules };
-      },
-      'rules.remove': async ({ rule }) => {
-        const { rules } = await store.edit('rules', (config) => planRemoveRule(config, rule));
-        return { rules };
-      },
-    };
-  }
-
-  #makeListHandlers(): Pick<
-    Handlers,
-    'lists.list' | 'lists.add' | 'lists.remove' | 'lists.enable' | 'lists.refresh'
-  > {
-    const { store, lists } = this.#options;
-    return {
-      'lists.list': () => this.#reports.lists(),
-      'lists.add': async (source) => {
-        await store.edit('lists', (config) => planAddList(config, source));
-        return this.#reports.lists();
-      },
-      'lists.remove': async ({ name }) => {
-        await store.edit('lists', (config) => planRemoveList(config, name));
-        return this.#reports.lists();
-      },
-      'lists.enable': async ({ name, enabled }) => {
-        await store.edit('lists', (config) => planEnableList(config, name, enabled));
-        return this.#reports.lists();
-      },
-      'lists.refresh': async ({ name }) => {
-        if (name !== undefined && !store.config.lists.some((list) => list.name === name)) {
-          throw new AppError('LIST_UNKNOWN', `no list has the name "${name}"`);
-        }
-        await lists.refresh(name);
-        return this.#reports.lists();
-      },
     };
   }
 
@@ -384,10 +358,15 @@ export class Service implements ServiceClient {
     this.stateChanged();
   }
 
-  /** What the log calls those who decide. */
+  /** What those who decide are called, by their ids. */
+  #names(): ReadonlyMap<number, string> {
+    const { lists, filters } = this.#options;
+    return new Map([...lists.listNames, ...filters.names]);
+  }
+
   #setNames(): void {
-    const { log, lists, plane, filters } = this.#options;
-    log.setNames(new Map([...lists.listNames, ...filters.names]), plane.upstreams);
+    const { log, plane } = this.#options;
+    log.setNames(this.#names(), plane.upstreams);
   }
 
   /** Publishes anew when a schedule switches. The samples see to clocks that were set. */

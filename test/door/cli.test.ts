@@ -66,6 +66,48 @@ test('a run.json left behind by kill -9 is nobody running', async (t) => {
   }
 });
 
+test('commands about policies, clients, services and records', async (t) => {
+  const { folder } = await openDoors(t);
+  const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
+  assert.equal((await run('policies')).out, 'no policies\n');
+  const policy = '{"name":"night","action":"block","domains":["a.example","b.example"]}';
+  assert.match(
+    (await run('policies', 'put', policy)).out,
+    /^name +state .*\nnight +in force +block +100 +a\.example and 1 more +everybody +always\n$/,
+  );
+  assert.equal((await run('policies', 'remove', 'night')).out, 'no policies\n');
+  const gone = await run('policies', 'remove', 'night');
+  assert.deepEqual([gone.code, /there is no policy "night"/.test(gone.err)], [1, true]);
+  assert.equal((await run('policies', 'put', '{')).code, 2);
+  assert.match((await run('policies', 'put', '{"name":"x"}')).err, /policy\.action: missing/);
+  const group = '{"name":"kids","services":["tiktok"]}';
+  assert.match(
+    (await run('clients', 'put-group', group)).out,
+    /\nkids +all lists +0 rules +tiktok/,
+  );
+  assert.match(
+    (await run('clients', 'put', 'phone', '10.0.0.9', 'fd00::9', '--group', 'kids')).out,
+    /\nphone +kids +10\.0\.0\.9, fd00::9\n/,
+  );
+  assert.match(
+    (await run('check', 'tiktok.com', '--client', '10.0.0.9')).out,
+    /^tiktok\.com: blocked/,
+  );
+  assert.match((await run('check', 'tiktok.com')).out, /^tiktok\.com: allowed/);
+  assert.equal((await run('check', 'tiktok.com', '--client', 'x')).code, 2);
+  assert.match((await run('services', 'set', 'facebook')).out, /^blocked +facebook +social/);
+  assert.match(
+    (await run('services', 'safe-search', 'on', '--engine', 'bing')).out,
+    /on for bing;/,
+  );
+  assert.match((await run('services', 'bypass', 'on')).out, /past the filter are blocked\n$/);
+  assert.match(
+    (await run('records', 'put', 'mail.example', 'MX', '10', 'nas.example', '--ttl', '60')).out,
+    /^mail\.example +60 +MX +10 nas\.example\n$/,
+  );
+  assert.equal((await run('records', 'remove', 'mail.example')).out, 'no records\n');
+});
+
 test('commands for people', async (t) => {
   const { folder, http } = await openDoors(t);
   const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
@@ -91,6 +133,35 @@ test('commands for people', async (t) => {
   assert.equal((await run('open')).out, `${http}/#token=${TOKEN}\n`);
   const status = JSON.parse((await run('--json', 'status')).out) as { version: string };
   assert.equal(status.version, '1.2.3');
+});
+
+test('imports, backups and the catalogue', async (t) => {
+  const { folder, lists } = await openDoors(t);
+  const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
+  const hosts = join(folder, 'hosts');
+  await writeFile(hosts, '0.0.0.0 bad.example\n192.168.1.2 nas.lan\nnot/a/rule\n');
+  const preview = await run('import', hosts, '--dry-run');
+  assert.match(preview.out, /^list of names: would take over\n {2}1 rules: \|\|bad\.example\^\n/);
+  assert.match(preview.out, /\nnot taken:\n {2}1 rules: /);
+  assert.equal((await run('rules')).out, 'no rules\n');
+  assert.match((await run('import', hosts, '--only', 'rules')).out, /taken over[^]*not asked for/);
+  assert.equal((await run('rules')).out, '||bad.example^\n');
+  assert.equal((await run('import', hosts, '--only', 'nothing')).code, 2);
+  assert.match((await run('import', join(folder, 'none'))).err, /none cannot be read/);
+
+  const backup = join(folder, 'backup.json');
+  assert.equal((await run('settings', 'export', backup)).out, `Written to ${backup}.\n`);
+  await run('rules', 'remove', '||bad.example^');
+  assert.match((await run('settings', 'import', backup)).out, /^Settings of 1 lists put back/);
+  assert.equal((await run('rules')).out, '||bad.example^\n');
+
+  assert.match((await run('lists', 'catalogue')).out, /^id +for +size[^]*\nstevenblack +general/);
+  assert.match((await run('lists', 'add', '--from-catalogue', 'urlhaus')).out, /names in all/);
+  assert.match((await run('lists', 'catalogue')).out, /urlhaus +malware +small +CC0 +added/);
+  assert.equal((await run('lists', 'add', 'OnlyName')).code, 2);
+  await run('lists', 'accept', 'Starter');
+  await run('lists', 'rollback', 'Starter');
+  assert.deepEqual([lists.accepted, lists.rolledBack], [['Starter'], ['Starter']]);
 });
 
 test('errors are one line with what to do, exit code 1; wrong usage is exit code 2', async (t) => {

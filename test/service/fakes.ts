@@ -10,6 +10,7 @@ import type { ListStatus } from '../../main/contract/methods.ts';
 import type { UpstreamUse } from '../../main/dataplane/data-plane.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
 import type { CachedItem } from '../../main/engine/cache-view.ts';
+import type { ListMemory } from '../../main/lists/meta.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import type { UpstreamState } from '../../main/net/upstream.ts';
 import type { ServiceClock } from '../../main/service/clock.ts';
@@ -17,6 +18,7 @@ import { ConfigStore } from '../../main/service/config-store.ts';
 import { Filters } from '../../main/service/filters.ts';
 import { Health } from '../../main/service/health.ts';
 import type { ListsPart, LogPart, LogState, PlanePart } from '../../main/service/parts.ts';
+import type { NeighbourSources } from '../../main/service/neighbours.ts';
 import { buildPolicy } from '../../main/service/policy-builder.ts';
 import { ProtectionSwitch } from '../../main/service/protection.ts';
 import { resourcePath } from '../../main/service/resources.ts';
@@ -75,6 +77,24 @@ export class FakeClock implements ServiceClock {
   #move(ms: number): void {
     this.monotonic += ms;
     this.wall += ms;
+  }
+}
+
+/** Neighbour tables that tests write. */
+export class FakeNeighbours {
+  arp = '';
+  reads = 0;
+  readonly sources: NeighbourSources = {
+    arp: () => {
+      this.reads++;
+      return Promise.resolve(this.arp);
+    },
+    ndp: () => Promise.resolve(''),
+  };
+
+  /** Resolves when a read that has begun is taken into use. */
+  async settled(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
@@ -160,6 +180,29 @@ export class FakeLists implements ListsPart {
 
   refresh(name?: string): Promise<void> {
     this.refreshed.push(name);
+    return Promise.resolve();
+  }
+
+  memories: ListMemory[] = [];
+
+  memory(): ListMemory[] {
+    return this.memories;
+  }
+
+  remember(memory: readonly ListMemory[]): void {
+    this.memories = [...memory];
+  }
+
+  accepted: string[] = [];
+  rolledBack: string[] = [];
+
+  accept(name: string): Promise<void> {
+    this.accepted.push(name);
+    return Promise.resolve();
+  }
+
+  rollBack(name: string): Promise<void> {
+    this.rolledBack.push(name);
     return Promise.resolve();
   }
 
@@ -284,6 +327,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     },
   });
   const instance = 'feed';
+  const neighbours = new FakeNeighbours();
   const filters = new Filters();
   await loadServices(store.config);
   const policy = buildPolicy({
@@ -317,8 +361,9 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     addressBook: { setHosts: (names) => hosts.push(names), networkChanged: () => undefined },
     upstreamNotices: new UpstreamNotices(health),
     network: { look: () => network.change },
+    neighbours: neighbours.sources,
   });
   late.service = service;
   const made = { service, plane, lists, log, health, store, protection, file, bootstraps, hosts };
-  return { ...made, takeover, systemDns, network };
+  return { ...made, clock, neighbours, takeover, systemDns, network };
 }
