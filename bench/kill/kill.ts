@@ -6,7 +6,6 @@
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build, isBuilt } from '../../main/launch/build.ts';
@@ -29,10 +28,9 @@ const { values } = parseArgs({
 async function runFlavour(flavour: Flavour, seed: number, count: number): Promise<RunResult[]> {
   const binaries = ownerBinaries();
   const layer = flavour === 'resolvconf' ? binaries.openresolv : binaries.services;
-  const sandbox = await Sandbox.open(layer);
+  const sandbox = await Sandbox.open(layer, true);
   try {
-    const directory = join(sandbox.folder, 'state');
-    const words = [process.execPath, INSIDE, flavour, directory, String(seed), String(count)];
+    const words = [process.execPath, INSIDE, flavour, sandbox.folder, String(seed), String(count)];
     const child = spawn('nsenter', sandbox.enter(words), { stdio: ['ignore', 'pipe', 'inherit'] });
     const results: RunResult[] = [];
     for await (const line of createInterface({ input: child.stdout })) {

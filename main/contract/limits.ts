@@ -208,6 +208,8 @@ export const LIMITS = {
   badFiltersMax: 10_000,
   /** Networks that block answers by address. */
   addressTriggersMax: 262_144,
+  /** Time after a change of the network or a sleep in which every question goes to two servers. */
+  upstreamRaceMs: 3_000,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {

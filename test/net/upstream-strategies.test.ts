@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decode, encode } from 'dns-packet';
+import { LIMITS } from '../../main/contract/limits.ts';
+import { systemClock } from '../../main/net/clock.ts';
 import { parseUpstream } from '../../main/net/upstream-address.ts';
 import { makePlan } from '../../main/net/upstream-plan.ts';
 import type { PlanSettings, Strategy } from '../../main/net/upstream-plan.ts';
@@ -243,6 +245,23 @@ test('an address that fails is followed by the next, and all of them by a new lo
   pool.reset();
   assert.equal((await ask(pool, 'b.example')).reply, null);
   assert.equal(unreachable[0], 'dns.sluice.test');
+});
+
+test('after a reset two servers are asked at once for three seconds, then one again', async (t) => {
+  const [second, third] = await threeServers(t, [0, 0]);
+  const servers = [await FakeUpstream.open(t, silent), second, third] as const;
+  let aheadUs = 0;
+  const clock = { nowUs: () => systemClock.nowUs() + aheadUs };
+  const { pool } = openPlan(t, using('in-order', servers), { clock });
+  pool.reset();
+  const first = await ask(pool, 'a.example');
+  assert.equal(first.upstream, 1, 'the second one was not waited for');
+  assert.ok(first.tookMs < 100, `took ${String(first.tookMs)} ms`);
+  assert.equal(servers[2].queries.length, 0, 'two, not all');
+  aheadUs = LIMITS.upstreamRaceMs * 1_000 + 100_000;
+  pool.setServers(makePlan(using('in-order', servers.slice(1)), []));
+  await ask(pool, 'b.example');
+  assert.equal(servers[2].queries.length, 0, 'the race is over');
 });
 
 // -- cookies -------------------------------------------------------------------------------------
