@@ -248,20 +248,19 @@ test('an address that fails is followed by the next, and all of them by a new lo
 });
 
 test('after a reset two servers are asked at once for three seconds, then one again', async (t) => {
-  const [second, third] = await threeServers(t, [0, 0]);
-  const servers = [await FakeUpstream.open(t, silent), second, third] as const;
+  const [second, third] = (await threeServers(t, [0, 0])) as [FakeUpstream, FakeUpstream];
+  const first = await FakeUpstream.open(t, silent);
   let aheadUs = 0;
-  const clock = { nowUs: () => systemClock.nowUs() + aheadUs };
-  const { pool } = openPlan(t, using('in-order', servers), { clock });
+  const clock = { ...systemClock, nowUs: () => systemClock.nowUs() + aheadUs };
+  const { pool } = openPlan(t, using('in-order', [first, second, third]), { clock });
   pool.reset();
-  const first = await ask(pool, 'a.example');
-  assert.equal(first.upstream, 1, 'the second one was not waited for');
-  assert.ok(first.tookMs < 100, `took ${String(first.tookMs)} ms`);
-  assert.equal(servers[2].queries.length, 0, 'two, not all');
+  assert.equal((await ask(pool, 'a.example')).upstream, 1);
+  assert.equal(first.queries.length, 1, 'both were asked');
+  assert.equal(third.queries.length, 0, 'two, not all');
   aheadUs = LIMITS.upstreamRaceMs * 1_000 + 100_000;
-  pool.setServers(makePlan(using('in-order', servers.slice(1)), []));
+  pool.setServers(makePlan(using('in-order', [second, third]), []));
   await ask(pool, 'b.example');
-  assert.equal(servers[2].queries.length, 0, 'the race is over');
+  assert.equal(third.queries.length, 0, 'the race is over');
 });
 
 // -- cookies -------------------------------------------------------------------------------------
