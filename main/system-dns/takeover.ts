@@ -3,7 +3,8 @@
  * on. One per program, in the main thread; one operation runs at a time.
  *
  * on:   owner → leftovers of a dead instance given back → capture → journal on disk → guardian
- *       armed → engine asked → apply → read back → probe → "on". Any failure gives back and says which step.
+ *       armed → engine asked → apply → read back → probe → "on". Any failure gives back and says
+ *       which step.
  * off:  give back → guardian dismissed → "off". The engine answers until the end of it.
  */
 import { AppError } from '../contract/errors.ts';
@@ -14,6 +15,7 @@ import { asksOnlyUs, holds, type DnsServer, type OwnerItem, type ResolverOwner }
 import { ownerInCharge, type FoundOwner } from './owners.ts';
 import { isAlive, markOf } from './process-mark.ts';
 import { Recover } from './recover.ts';
+import { explainRefusal } from './refusal.ts';
 import { restore, type RestoreReport } from './restore.ts';
 
 export interface TakeoverState {
@@ -172,7 +174,11 @@ export class Takeover {
     const ours = owner.target(item, servers);
     if (ours === null) return;
     await this.#options.onStep?.(`apply ${item.label}`);
-    await owner.write(item, ours);
+    try {
+      await owner.write(item, ours);
+    } catch (error) {
+      throw new AppError('TAKEOVER_FAILED', explainRefusal(owner.name, error), error);
+    }
   }
 
   /** Every family through the engine, and the system's own stub through every family. */

@@ -230,6 +230,7 @@ const RESOLVED_RUNS = `busctl call org.freedesktop.DBus /org/freedesktop/DBus or
 const DNSMASQ = [
   ...['--keep-in-foreground', '--conf-file=/dev/null', '--no-resolv', '--no-hosts', '--user=root'],
   ...['--bind-interfaces', '--listen-address=10.1.0.1,10.2.0.1', '--leasefile-ro'],
+  '--local-ttl=60',
   ...[`--address=/example/${OUTSIDE_ADDRESS}`, '--dhcp-option=option:domain-search,lan.example'],
   ...['--dhcp-range=10.1.0.50,10.1.0.90,1h', '--dhcp-range=10.2.0.50,10.2.0.90,1h'],
 ];
