@@ -34,6 +34,8 @@ export interface RunResult extends Run {
    * back, from the moment at which that was launched.
    */
   readonly resolvedMs: number;
+  /** The same until everything was as before; null where the app lived and gave back when told to. */
+  readonly restoredMs: number | null;
   readonly by: 'guardian' | 'app' | 'next start';
   /** '' when the run went as it must. */
   readonly failure: string;
@@ -138,12 +140,25 @@ function rescuer({ victim, moment }: Run): RunResult['by'] {
   return victim === 'engine ended' && moment !== 'running busy' ? 'app' : 'guardian';
 }
 
-/** @returns milliseconds until a name was found; @throws what went wrong */
-async function recovery(run: Run, standing: Standing, guardian: number): Promise<number> {
+interface Recovery {
+  /** Of performance.now: the blow, or the launch of the next start. */
+  readonly fromMs: number;
+  readonly resolvedMs: number;
+}
+
+/** @throws what went wrong */
+async function recovery(run: Run, standing: Standing, guardian: number): Promise<Recovery> {
+  let fromMs = performance.now();
+  if (run.victim === 'power cut') await bootAfterCut();
+  if (rescuer(run) === 'next start') fromMs = performance.now();
+  return { fromMs, resolvedMs: await found(run, standing, guardian) };
+}
+
+/** @returns milliseconds until a name was found */
+async function found(run: Run, standing: Standing, guardian: number): Promise<number> {
   const { app } = standing;
   switch (rescuer(run)) {
     case 'next start':
-      if (run.victim === 'power cut') await bootAfterCut();
       return inTime(nextStart.run(random() < 0.5 ? 'program' : 'command'));
     case 'guardian':
       return inTime();
@@ -231,6 +246,7 @@ async function oneRun(run: Run, index: number): Promise<RunResult> {
   const app = await App.start(folders, isInspected);
   const guardians: ProcessMark[] = [];
   let resolvedMs = NaN;
+  let restoredMs: number | null = null;
   let failure = '';
   try {
     await app.call('resume'); // a pause of the last run outlived it
@@ -238,8 +254,11 @@ async function oneRun(run: Run, index: number): Promise<RunResult> {
     const { guardian } = app;
     if (guardian !== 0) guardians.push(markOf(guardian));
     await strike(app, guardian, run);
-    resolvedMs = await recovery(run, standing, guardian);
+    const recovered = await recovery(run, standing, guardian);
+    ({ resolvedMs } = recovered);
     await until('the state of before', async () => (await state.read()) === before, STATE_MS);
+    const sinceMs = performance.now() - recovered.fromMs;
+    if (rescuer(run) !== 'app') restoredMs = Math.round(sinceMs);
     if (run.victim === 'app stopped, woken later') {
       await wake(standing, guardians[0] ?? null);
       await until('the state, woken', async () => (await state.read()) === before, STATE_MS);
@@ -252,7 +271,7 @@ async function oneRun(run: Run, index: number): Promise<RunResult> {
   const left = await cleanUp(app, guardians);
   if (left !== '' && failure === '') failure = `left behind: ${left}`;
   return {
-    ...{ ...run, flavour, index, by: rescuer(run), failure },
+    ...{ ...run, flavour, index, by: rescuer(run), failure, restoredMs },
     resolvedMs: Math.round(resolvedMs),
   };
 }

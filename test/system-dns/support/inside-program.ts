@@ -288,7 +288,7 @@ const scenarios: Record<string, () => Promise<unknown>> = {
       const startedAt = performance.now();
       const found = await resolver.resolve4(name).then(
         ([address = '']) => address,
-        (error: NodeJS.ErrnoException) => String(error.code),
+        (error: unknown) => String((error as NodeJS.ErrnoException).code),
       );
       timesMs.push(performance.now() - startedAt);
       return found;
@@ -325,7 +325,10 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     command.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const [code] = (await once(command, 'close')) as [number];
     assert.notEqual(code, 0);
-    assert.match(said, /this user may not change the servers of systemd-resolved: install the polkit/);
+    assert.match(
+      said,
+      /this user may not change the servers of systemd-resolved: install the polkit/,
+    );
     assert.match(said, /"sluice network".*it was before\)\n$/);
     assert.match(sluice('network'), /polkit-1\/rules\.d\/60-sluice-resolver\.rules/);
     assertAsBefore();
