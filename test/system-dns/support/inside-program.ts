@@ -43,9 +43,9 @@ process.on('exit', () => {
 });
 
 /** Starts `sluice run`; resolves when it is ready. */
-async function start(settings = SETTINGS): Promise<ChildProcess> {
+async function start(settings = SETTINGS, ...words: string[]): Promise<ChildProcess> {
   fs.writeFileSync(`${data}/sluice.yaml`, settings);
-  const program = spawn(process.execPath, [HEADLESS, 'run', '--data-dir', data], {
+  const program = spawn(process.execPath, [HEADLESS, 'run', '--data-dir', data, ...words], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   programs.push(program);
@@ -301,6 +301,28 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     sh('ip link set wlan0 up; ip link set eth0 up; ip route replace default via 10.1.0.1');
     await until('names again', async () => (await ask('back.example')) === OUTSIDE_ADDRESS, 5_000);
     return { offlineMs: timesMs.slice(0, 15) };
+  },
+
+  /** Port 53 belongs to somebody: named, with a way round, and the app moves to another port. */
+  async portTaken() {
+    const words = ['--keep-in-foreground', '--conf-file=/dev/null', '--no-resolv', '--no-hosts'];
+    const holder = spawn('dnsmasq', [...words, '--listen-address=127.0.0.1', '--bind-interfaces'], {
+      stdio: 'ignore',
+    });
+    programs.push(holder);
+    await until('dnsmasq', () => sh('ss -Hlun').includes('127.0.0.1:53 '), 5_000);
+    const who = `dnsmasq .*process ${String(holder.pid)}`;
+    const settings = SETTINGS.replace('127.0.0.1:5399', '127.0.0.1:53');
+    fs.writeFileSync(`${data}/sluice.yaml`, settings);
+    const run = [HEADLESS, 'run', '--data-dir', data];
+    const refused = spawn(process.execPath, run, { stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    refused.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    assert.deepEqual((await once(refused, 'close'))[0], 3);
+    assert.match(said, new RegExp(`${who}.*--listen 127\\.0\\.0\\.2:53;.*stop dnsmasq`));
+    await start(settings, '--port-fallback');
+    const { notices } = (await (await connect(data)).call('status', {})) as Status;
+    assert.match(notices.join(' '), new RegExp(`on port 5353 instead: .*${who}`));
   },
 
   /** A user whom the bus does not let: one clear sentence, and nothing is changed. */
