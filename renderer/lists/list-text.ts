@@ -1,5 +1,6 @@
-/** What is said about the state of a list. */
+/** What is said about lists: their state, their form, their versions. */
 import type { ListStatus } from '../../main/contract/methods.ts';
+import { formatCount, formatNoun } from '../format/number.ts';
 
 export const listStateLabels: Record<ListStatus['state'], string> = {
   ok: 'In use',
@@ -18,3 +19,58 @@ export const listFormatLabels = {
   wildcard: 'Wildcards (*.name)',
 } as const;
 export type ListFormat = keyof typeof listFormatLabels;
+
+const formWords: Readonly<Record<string, string>> = {
+  auto: '',
+  hosts: 'hosts file',
+  domains: 'one name a line',
+  adblock: 'Adblock rules',
+  wildcard: 'wildcards',
+  dnsmasq: 'dnsmasq settings',
+  unbound: 'unbound settings',
+  rpz: 'response policy zone',
+  regex: 'regular expressions',
+};
+
+/** The form that a list was found to have; '' while it is not known. */
+export function describeForm(format: string): string {
+  return formWords[format] ?? format;
+}
+
+export type ListHealth = 'good' | 'warn' | 'bad' | 'plain';
+
+/** One word or two about a list, and how much it matters. */
+export function healthOf(list: ListStatus): { label: string; tone: ListHealth } {
+  if (list.enabled && list.quarantine?.acceptable === true && list.state !== 'updating') {
+    return { label: 'New version waits for you', tone: 'warn' };
+  }
+  const label = listStateLabels[list.state];
+  if (list.state === 'ok') return { label, tone: 'good' };
+  return { label, tone: list.state === 'failed' ? 'bad' : 'plain' };
+}
+
+/** "+1,204 / −88 names"; '' when there was nothing to compare with. */
+export function describeChange(change: NonNullable<ListStatus['change']>): string {
+  const { added, removed } = change;
+  if (added === null || removed === null) return '';
+  return `+${formatCount(added)} / −${formatCount(removed)} names`;
+}
+
+/** What a copy did to names that were asked for: sentences; '' when it changed nothing of these. */
+export function describeReplay(replay: NonNullable<ListStatus['change']>['replay']): string {
+  if (replay === null) return '';
+  return [
+    effect('Newly blocks', replay.newlyBlocked, replay.blockedExamples),
+    effect('No longer blocks', replay.newlyAllowed, replay.allowedExamples),
+  ]
+    .filter((text) => text !== '')
+    .join(' ');
+}
+
+function effect(verb: string, count: number, examples: readonly string[]): string {
+  if (count === 0) return '';
+  const some = examples.slice(0, 3).join(', ');
+  const names = `${formatNoun(count, 'name', 'names')} you used`;
+  const end = count > examples.slice(0, 3).length ? ' …' : '.';
+  return some === '' ? `${verb} ${names}.` : `${verb} ${names}: ${some}${end}`;
+}

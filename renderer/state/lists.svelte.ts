@@ -13,14 +13,18 @@ import { Poll } from './poll.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
 const refreshMs = 3_000;
+/** The catalogue comes with the program; only what of it is in use changes. */
+const catalogueRefreshMs = 30_000;
 
 type ListsAnswer = MethodOutput<'lists.list'>;
 export type ListInput = MethodInput<'lists.add'>;
+export type CatalogueEntry = MethodOutput<'catalogue.list'>['lists'][number];
 
 export class Lists {
   readonly #client: ServiceClient;
   readonly #toasts: Toasts;
   readonly #poll: Poll<ListsAnswer>;
+  readonly catalogue: Poll<readonly CatalogueEntry[]>;
   /** Names of lists with an action under way; '' stands for all. */
   readonly #busy = new SvelteSet<string>();
 
@@ -28,6 +32,10 @@ export class Lists {
     this.#client = client;
     this.#toasts = toasts;
     this.#poll = new Poll(() => client.call('lists.list', {}), refreshMs);
+    this.catalogue = new Poll(
+      async () => (await client.call('catalogue.list', {})).lists,
+      catalogueRefreshMs,
+    );
   }
 
   /** Null until the service has told. */
@@ -51,6 +59,32 @@ export class Lists {
   async add(input: ListInput): Promise<void> {
     this.#poll.set(await this.#client.call('lists.add', input));
     this.#toasts.show(`${input.name} was added and is being fetched.`);
+  }
+
+  /** Adds a list of the catalogue; the message offers to take it away again. */
+  async addKnown({ id, name }: CatalogueEntry): Promise<void> {
+    const isDone = await this.#act(name, () => this.#client.call('catalogue.add', { id }));
+    if (!isDone) return;
+    await this.catalogue.refresh();
+    this.#toasts.show(`${name} was added and is being fetched.`, async () => {
+      this.#poll.set(await this.#client.call('lists.remove', { name }));
+      await this.catalogue.refresh();
+    });
+  }
+
+  /** Takes the copy that waits; the message offers the way back. */
+  async accept(name: string): Promise<void> {
+    const isDone = await this.#act(name, () => this.#client.call('lists.accept', { name }));
+    if (!isDone) return;
+    this.#toasts.show(`The new version of ${name} is in use.`, async () => {
+      this.#poll.set(await this.#client.call('lists.rollback', { name }));
+    });
+  }
+
+  /** Goes back to the copy before. */
+  async rollBack(name: string): Promise<void> {
+    const isDone = await this.#act(name, () => this.#client.call('lists.rollback', { name }));
+    if (isDone) this.#toasts.show(`${name} is back at its previous version.`);
   }
 
   async enable(name: string, enabled: boolean): Promise<void> {

@@ -1,0 +1,61 @@
+/** Named clients and their groups. */
+import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import { Edited } from './edited.svelte.ts';
+import { Poll } from './poll.svelte.ts';
+import type { Toasts } from './toasts.svelte.ts';
+
+type Answer = MethodOutput<'clients.list'>;
+export type NamedClient = Answer['clients'][number];
+export type ClientGroup = Answer['groups'][number];
+export type SeenClient = MethodOutput<'statistics'>['topClients'][number];
+
+const seenRefreshMs = 10_000;
+const dayMs = 86_400_000;
+
+export class Clients extends Edited<Answer> {
+  readonly #client: ServiceClient;
+  readonly #messages: Toasts;
+  /** Addresses that asked most in the last 24 hours. */
+  readonly seen: Poll<readonly SeenClient[]>;
+
+  constructor(client: ServiceClient, toasts: Toasts) {
+    super(() => client.call('clients.list', {}), toasts);
+    this.#client = client;
+    this.#messages = toasts;
+    this.seen = new Poll(async () => {
+      const untilMs = Date.now();
+      const input = { sinceMs: untilMs - dayMs, untilMs, stepMinutes: 1_440 };
+      return (await client.call('statistics', input)).topClients;
+    }, seenRefreshMs);
+  }
+
+  /** Adds a client, or replaces the one that was called `was`. Rejects for the form. */
+  async put(client: NamedClient, was?: string): Promise<void> {
+    const input = was === undefined ? { client } : { client, was };
+    await this.submit(() => this.#client.call('clients.put', input));
+  }
+
+  /** The message offers to put it back. */
+  async remove(client: NamedClient): Promise<void> {
+    const { name } = client;
+    if (!(await this.attempt(() => this.#client.call('clients.remove', { name })))) return;
+    this.#messages.show(`The client ${name} was removed.`, () => this.put(client));
+  }
+
+  /** Adds a group, or replaces the one that was called `was`. Rejects for the form. */
+  async putGroup(group: ClientGroup, was?: string): Promise<void> {
+    const input = was === undefined ? { group } : { group, was };
+    await this.submit(() => this.#client.call('groups.put', input));
+  }
+
+  async filter(group: ClientGroup, filtering: boolean): Promise<void> {
+    const input = { group: { ...group, filtering } };
+    await this.attempt(() => this.#client.call('groups.put', input));
+  }
+
+  async removeGroup(group: ClientGroup): Promise<void> {
+    const { name } = group;
+    if (!(await this.attempt(() => this.#client.call('groups.remove', { name })))) return;
+    this.#messages.show(`The group ${name} was removed.`, () => this.putGroup(group));
+  }
+}
