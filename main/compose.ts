@@ -176,18 +176,7 @@ async function startParts(
   const instance = newInstanceId();
   const filters = new Filters();
   await loadServices(config);
-  const policy = buildPolicy({
-    ...{ version: 1, instance },
-    filtering: protection.isFiltering,
-    config,
-    rules: compileRules(config.rules),
-    lists: lists.table,
-    filters: filters.build(config, {
-      listNames: lists.listNames,
-      nowMs: clock.wallMs(),
-      neighbours: new Map(),
-    }),
-  });
+  const policy = firstPolicy(config, protection.isFiltering, lists, filters, instance);
   const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
   const { addressBook, upstreamNotices } = upstreams;
   closers.add(() => addressBook.close());
@@ -207,22 +196,41 @@ async function startParts(
   late.plane = plane;
   // What was found while the threads were starting.
   plane.setAddresses(addressBook.addresses);
-  const { systemDns, takeover } = openSystemDns(
-    ...([options, { listening: plane.listening, instance }, health, late] as const),
-  );
+  const facts = { listening: plane.listening, instance };
+  const { systemDns, takeover } = openSystemDns(options, facts, health, late);
   closers.add(async () => {
     await takeover.close();
     await systemDns.close();
   });
-  const log = await logOpening;
+  const log = (late.log = await logOpening);
   late.service = new Service({
     ...{ version, clock, store, protection, health, plane, lists, log, policy, filters },
-    ...{ instance, takeover },
-    ...{ addressBook, upstreamNotices, network: new NetworkWatch(clock) },
+    ...{ instance, takeover, addressBook, upstreamNotices },
+    network: new NetworkWatch(clock),
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,
   });
   return { service: late.service, listening: plane.listening, takeover };
+}
+
+/** The policy that the data plane starts with, before anything is known of the network. */
+function firstPolicy(
+  config: Config,
+  filtering: boolean,
+  lists: ListManager,
+  filters: Filters,
+  instance: string,
+): ReturnType<typeof buildPolicy> {
+  return buildPolicy({
+    ...{ version: 1, instance, filtering, config },
+    rules: compileRules(config.rules),
+    lists: lists.table,
+    filters: filters.build(config, {
+      listNames: lists.listNames,
+      nowMs: realClock.wallMs(),
+      neighbours: new Map(),
+    }),
+  });
 }
 
 /** The switch, as it was left. */

@@ -47,7 +47,10 @@ const ZOD_FILES = [
   'main/contract/takeover-schema.ts',
   'main/contract/filter-config.ts',
   'main/contract/filter-methods.ts',
+  'main/contract/import-methods.ts',
+  'main/contract/list-methods.ts',
   'main/contract/methods.ts',
+  'main/contract/protection-state.ts',
   'main/contract/upstream-methods.ts',
 ];
 const ZOD_LAYERS = ['contract', 'service', 'interfaces', 'compose', 'headless'];

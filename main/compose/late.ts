@@ -4,6 +4,7 @@
  */
 import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { ListManager } from '../lists/list-manager.ts';
+import type { QueryLog } from '../log/query-log.ts';
 import type { Service } from '../service/service.ts';
 import type { TakeoverSwitch } from '../service/takeover-switch.ts';
 
@@ -12,5 +13,6 @@ export interface Late {
   service?: Service;
   plane?: DataPlane;
   lists?: ListManager;
+  log?: QueryLog;
   takeover?: TakeoverSwitch;
 }

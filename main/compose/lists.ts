@@ -3,7 +3,9 @@ import type { LookupFunction } from 'node:net';
 import { join } from 'node:path';
 import type { ComposeOptions } from '../compose.ts';
 import type { Config } from '../contract/config.ts';
+import { LIMITS } from '../contract/limits.ts';
 import { ListManager } from '../lists/list-manager.ts';
+import { realClock } from '../service/clock.ts';
 import { ListNews } from '../service/list-news.ts';
 import { resourcePath } from '../service/resources.ts';
 import type { Late } from './late.ts';
@@ -24,6 +26,11 @@ export async function openLists(
     refreshHours: config.listRefreshHours,
     lookup,
     builtinDirectory: resourcePath('lists'),
+    // At the start the log is still opening: what comes then, this machine had before.
+    usedNames: async () => {
+      const sinceMs = realClock.wallMs() - LIMITS.replayMs;
+      return (await late.log?.usedNames(sinceMs, LIMITS.replayNamesMax)) ?? [];
+    },
     onTable: () => {
       late.service?.tableChanged();
       options.onTable?.();

@@ -4,8 +4,11 @@
  */
 import { z } from 'zod';
 import { configSchema } from './config.ts';
+import { IMPORT_METHODS } from './import-methods.ts';
 import { LIMITS } from './limits.ts';
+import { LIST_METHODS, listStatusSchema } from './list-methods.ts';
 import { OUTCOMES, REASONS } from './outcome.ts';
+import { protectionSchema } from './protection-state.ts';
 import { networkSchema, restoreReportSchema, takeoverSchema } from './takeover-schema.ts';
 import { UPSTREAM_METHODS } from './upstream-methods.ts';
 
@@ -26,14 +29,6 @@ export const queryEventSchema = z.object({
   upstream: z.string(),
   durationUs: z.number(),
   transport: z.enum(['udp', 'tcp']),
-});
-
-/** Whether names are being blocked now. */
-export const protectionSchema = z.object({
-  /** on: filtering; paused: forwarding until resumesAtMs; off: forwarding until switched on. */
-  state: z.enum(['on', 'paused', 'off']),
-  /** When a pause ends, milliseconds since 1970; null unless paused. */
-  resumesAtMs: z.number().nullable(),
 });
 
 /** A bounded queue and what it lost. */
@@ -64,24 +59,6 @@ export const latencySchema = z.object({
   p95Us: count,
   p99Us: count,
   p999Us: count,
-});
-
-export const listStatusSchema = z.object({
-  name: z.string(),
-  url: z.string(),
-  format: z.string(),
-  enabled: z.boolean(),
-  /** Names this list contributes, as compiled; 0 while it has no usable copy. */
-  names: count,
-  /** Lines that are neither rules nor comments, by reason: how many, and up to three examples. */
-  ignored: z.array(z.object({ reason: z.string(), lines: count, examples: z.array(z.string()) })),
-  /** Time of the copy in use; null when there is none. */
-  updatedAtMs: z.number().nullable(),
-  /** Time of the last attempt; null before the first. */
-  checkedAtMs: z.number().nullable(),
-  state: z.enum(['ok', 'updating', 'failed', 'waiting', 'disabled']),
-  /** Why the last update was not taken; '' when it was. */
-  error: z.string(),
 });
 
 export const statusSchema = z.object({
@@ -157,7 +134,6 @@ export const liveSchema = z.object({
 });
 
 const none = z.strictObject({});
-const listSource = configSchema.shape.lists.unwrap().element;
 const ruleText = z.string().min(1).max(512);
 
 /** name → input, output, permission. GET is served for 'read' methods, POST for all. */
@@ -245,32 +221,8 @@ export const METHODS = {
     input: z.strictObject({ rule: ruleText }),
     output: z.object({ rules: z.array(z.string()) }),
   },
-  'lists.list': {
-    permission: 'read',
-    input: none,
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.add': {
-    permission: 'write',
-    input: listSource,
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.remove': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.enable': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string(), enabled: z.boolean() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  /** Fetches now; without a name all enabled lists. Answers when the attempt has ended. */
-  'lists.refresh': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string().optional() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
+  ...LIST_METHODS,
+  ...IMPORT_METHODS,
   ...UPSTREAM_METHODS,
   'settings.get': { permission: 'read', input: none, output: z.object({ config: configSchema }) },
 } as const satisfies Record<

@@ -1,7 +1,13 @@
 /**
  * Writes results of methods as text for people. Pure; used by interfaces/cli.ts without --json.
  */
-import type { LiveUpdate, MethodOutput, Protection, Status } from '../contract/methods.ts';
+import type {
+  ListStatus,
+  LiveUpdate,
+  MethodOutput,
+  Protection,
+  Status,
+} from '../contract/methods.ts';
 import type { QueryEvent } from '../contract/query-event.ts';
 
 export function statusText(status: Status): string {
@@ -58,12 +64,18 @@ export function checkText(found: MethodOutput<'check'>): string {
 export function listsText({ lists, names }: MethodOutput<'lists.list'>): string {
   const rows = lists.map((list): string[] => [
     list.name,
-    list.enabled ? list.state : 'disabled',
+    stateText(list),
     count(list.names),
     list.updatedAtMs === null ? 'never' : timeText(list.updatedAtMs),
     list.error || list.url,
   ]);
   return `${table([['name', 'state', 'names', 'updated', ''], ...rows])}\n${count(names)} names in all`;
+}
+
+function stateText({ enabled, state, quarantine, rolledBack }: ListStatus): string {
+  if (!enabled) return 'disabled';
+  if (quarantine !== null && state !== 'updating') return 'quarantine';
+  return rolledBack ? `${state}, rolled back` : state;
 }
 
 export function rulesText({ rules }: MethodOutput<'rules.list'>): string {
@@ -101,7 +113,7 @@ export function rowText(row: QueryEvent): string {
 }
 
 /** Columns as wide as their widest cell; the last one is not padded. */
-function table(rows: readonly (readonly string[])[]): string {
+export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
     for (const [index, cell] of row.entries()) {

@@ -13,6 +13,7 @@ import { LIMITS } from '../contract/limits.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
 import { writeFileAtomic } from './atomic-file.ts';
 import { compileLists } from './compile.ts';
+import { countChanges } from './list-diff.ts';
 import type { CompileJob, CompileMessage } from './compiler.ts';
 import { inMiB } from './validate.ts';
 
@@ -24,7 +25,8 @@ const job = workerData as CompileJob;
 
 if (process.platform === 'linux') setPriority(0, NICE);
 const { rules, results } = compileLists(job.sources, job.keyInUse, readBounded, onProgress);
-post({ kind: 'done', rules, results, snapshotError: rules ? await save(rules) : '' });
+const changes = rules ? countChanges(job.sources, results, readBounded) : [];
+post({ kind: 'done', rules, results, changes, snapshotError: rules ? await save(rules) : '' });
 
 /** Why the snapshot could not be saved; '' when it was. The table is good without it. */
 async function save({ table, program }: RuleBuffers): Promise<string> {

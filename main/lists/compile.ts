@@ -17,8 +17,8 @@ const PARSER_VERSION = 1;
 
 /** A copy of a list on disk. */
 export interface CopyFile {
-  /** 'candidate' is validated; the others were, when they were candidates. */
-  readonly kind: 'candidate' | 'current' | 'previous';
+  /** 'candidate' is validated; 'accepted' was by a person; the others were candidates once. */
+  readonly kind: 'candidate' | 'accepted' | 'current' | 'previous';
   /** Files that may hold it; after a crash between two renames it is not in the first. */
   readonly paths: readonly string[];
   /** Hex. A file with another one is damaged, or another copy. */

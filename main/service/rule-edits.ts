@@ -1,13 +1,31 @@
 /**
- * Plans changes to the user's own rules. Pure; run inside an edit of the config store.
+ * Plans changes to the user's own rules: pure, run inside an edit of the config store; and the
+ * methods that make them. Used by service.ts.
  */
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
+import type { MethodArguments, MethodOutput } from '../contract/methods.ts';
 import { parseRule, type Rule } from '../lists/rules.ts';
-import type { EditPlan } from './config-store.ts';
+import type { ConfigStore, EditPlan } from './config-store.ts';
 
 type RulePlan = EditPlan<'rules'> | undefined;
+type Rules = MethodOutput<'rules.list'>;
+
+/** The methods about the user's own rules. */
+export function ruleHandlers(store: ConfigStore) {
+  return {
+    'rules.list': (): Rules => ({ rules: store.config.rules }),
+    'rules.add': async ({ rule }: MethodArguments<'rules.add'>): Promise<Rules> => {
+      const { rules } = await store.edit('rules', (config) => planAddRule(config, rule));
+      return { rules };
+    },
+    'rules.remove': async ({ rule }: MethodArguments<'rules.remove'>): Promise<Rules> => {
+      const { rules } = await store.edit('rules', (config) => planRemoveRule(config, rule));
+      return { rules };
+    },
+  };
+}
 
 /**
  * Adds a rule. One that is there already changes nothing; one that says the opposite about the same

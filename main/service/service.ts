@@ -19,9 +19,11 @@ import type { QueryEvent } from '../contract/query-event.ts';
 import { findings, pathText } from '../contract/schema-text.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
 import { compileRules } from '../lists/rules.ts';
+import { backupHandlers } from './backup.ts';
 import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
-import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
+import { listHandlers } from './list-handlers.ts';
+import { importHandlers } from './import/import-methods.ts';
 import { needsNeighbours, type Filters } from './filters.ts';
 import { LiveTopic } from './live.ts';
 import { NO_FACTS, withFacts, type NetworkFacts } from './network-facts.ts';
@@ -29,7 +31,7 @@ import type { NetworkChange, NetworkWatch } from './network-watch.ts';
 import { Neighbours, type NeighbourSources } from './neighbours.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
-import { planAddRule, planRemoveRule } from './rule-edits.ts';
+import { ruleHandlers } from './rule-edits.ts';
 import { restartNotice } from './restart-notice.ts';
 import type { AddressBook } from './address-book.ts';
 import { hostsToResolve, upstreamUse } from './upstream-notices.ts';
@@ -253,56 +255,14 @@ export class Service implements ServiceClient {
         const { checkName } = await import('./check.ts');
         return checkName(this.#policy, store.config, this.#options.lists, input);
       },
-      ...this.#makeRuleHandlers(),
-      ...this.#makeListHandlers(),
+      ...ruleHandlers(store),
+      ...listHandlers(store, this.#options.lists, () => this.#reports.lists()),
+      ...importHandlers(store),
+      ...backupHandlers(this.#options),
       'upstreams.list': () => this.#reports.upstreams(),
       'cache.inspect': (input) => inspectCache(plane, input),
       'cache.flush': (input) => flushCache(plane, input),
       'settings.get': () => ({ config: store.config }),
-    };
-  }
-
-  #makeRuleHandlers(): Pick<Handlers, 'rules.list' | 'rules.add' | 'rules.remove'> {
-    const { store } = this.#options;
-    return {
-      'rules.list': () => ({ rules: store.config.rules }),
-      'rules.add': async ({ rule }) => {
-        const { rules } = await store.edit('rules', (config) => planAddRule(config, rule));
-        return { rules };
-      },
-      'rules.remove': async ({ rule }) => {
-        const { rules } = await store.edit('rules', (config) => planRemoveRule(config, rule));
-        return { rules };
-      },
-    };
-  }
-
-  #makeListHandlers(): Pick<
-    Handlers,
-    'lists.list' | 'lists.add' | 'lists.remove' | 'lists.enable' | 'lists.refresh'
-  > {
-    const { store, lists } = this.#options;
-    return {
-      'lists.list': () => this.#reports.lists(),
-      'lists.add': async (source) => {
-        await store.edit('lists', (config) => planAddList(config, source));
-        return this.#reports.lists();
-      },
-      'lists.remove': async ({ name }) => {
-        await store.edit('lists', (config) => planRemoveList(config, name));
-        return this.#reports.lists();
-      },
-      'lists.enable': async ({ name, enabled }) => {
-        await store.edit('lists', (config) => planEnableList(config, name, enabled));
-        return this.#reports.lists();
-      },
-      'lists.refresh': async ({ name }) => {
-        if (name !== undefined && !store.config.lists.some((list) => list.name === name)) {
-          throw new AppError('LIST_UNKNOWN', `no list has the name "${name}"`);
-        }
-        await lists.refresh(name);
-        return this.#reports.lists();
-      },
     };
   }
 

@@ -93,6 +93,35 @@ test('commands for people', async (t) => {
   assert.equal(status.version, '1.2.3');
 });
 
+test('imports, backups and the catalogue', async (t) => {
+  const { folder, lists } = await openDoors(t);
+  const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
+  const hosts = join(folder, 'hosts');
+  await writeFile(hosts, '0.0.0.0 bad.example\n192.168.1.2 nas.lan\nnot/a/rule\n');
+  const preview = await run('import', hosts, '--dry-run');
+  assert.match(preview.out, /^list of names: would take over\n {2}1 rules: \|\|bad\.example\^\n/);
+  assert.match(preview.out, /\nnot taken:\n {2}1 rules: /);
+  assert.equal((await run('rules')).out, 'no rules\n');
+  assert.match((await run('import', hosts, '--only', 'rules')).out, /taken over[^]*not asked for/);
+  assert.equal((await run('rules')).out, '||bad.example^\n');
+  assert.equal((await run('import', hosts, '--only', 'nothing')).code, 2);
+  assert.match((await run('import', join(folder, 'none'))).err, /none cannot be read/);
+
+  const backup = join(folder, 'backup.json');
+  assert.equal((await run('settings', 'export', backup)).out, `Written to ${backup}.\n`);
+  await run('rules', 'remove', '||bad.example^');
+  assert.match((await run('settings', 'import', backup)).out, /^Settings of 1 lists put back/);
+  assert.equal((await run('rules')).out, '||bad.example^\n');
+
+  assert.match((await run('lists', 'catalogue')).out, /^id +for +size[^]*\nstevenblack +general/);
+  assert.match((await run('lists', 'add', '--from-catalogue', 'urlhaus')).out, /names in all/);
+  assert.match((await run('lists', 'catalogue')).out, /urlhaus +malware +small +CC0 +added/);
+  assert.equal((await run('lists', 'add', 'OnlyName')).code, 2);
+  await run('lists', 'accept', 'Starter');
+  await run('lists', 'rollback', 'Starter');
+  assert.deepEqual([lists.accepted, lists.rolledBack], [['Starter'], ['Starter']]);
+});
+
 test('errors are one line with what to do, exit code 1; wrong usage is exit code 2', async (t) => {
   const { folder } = await openDoors(t);
   const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);

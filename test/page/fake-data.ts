@@ -1,6 +1,7 @@
 /**
  * Made-up answers of a service, for the fake service and the tests of the window.
  */
+import { NO_UPDATES } from '../support/list-news.ts';
 import type { ListStatus, LiveUpdate, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
 
@@ -101,6 +102,7 @@ export function fakeLog(count: number, nowMs: number): QueryEvent[] {
 export function fakeLists(nowMs: number): ListStatus[] {
   return [
     {
+      ...NO_UPDATES,
       name: 'StevenBlack',
       url: 'https://lists.example/hosts',
       format: 'hosts',
@@ -120,6 +122,7 @@ export function fakeLists(nowMs: number): ListStatus[] {
       error: '',
     },
     {
+      ...NO_UPDATES,
       name: 'Tracker domains',
       url: 'https://trackers.example/domains.txt',
       format: 'auto',
@@ -132,6 +135,7 @@ export function fakeLists(nowMs: number): ListStatus[] {
       error: 'the address serves a web page (HTML), not a list',
     },
     {
+      ...NO_UPDATES,
       name: 'Family',
       url: 'file:///etc/sluice/family.txt',
       format: 'domains',

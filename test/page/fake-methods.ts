@@ -4,6 +4,7 @@
 import type { ErrorCode } from '../../main/contract/errors.ts';
 import type { ListStatus, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
+import { NO_UPDATES } from '../support/list-news.ts';
 import { fakeLists, fakeLog, fakeStatistics, fakeStatus, fakeUpstreams } from './fake-data.ts';
 
 /** A failure that the service tells with a code. */
@@ -130,6 +131,7 @@ export class FakeMethods {
     this.lists = [
       ...this.lists,
       {
+        ...NO_UPDATES,
         name,
         url: String(input['url']),
         format: String(input['format'] ?? 'auto'),

@@ -10,6 +10,7 @@ import type { ListStatus } from '../../main/contract/methods.ts';
 import type { UpstreamUse } from '../../main/dataplane/data-plane.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
 import type { CachedItem } from '../../main/engine/cache-view.ts';
+import type { ListMemory } from '../../main/lists/meta.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import type { UpstreamState } from '../../main/net/upstream.ts';
 import type { ServiceClock } from '../../main/service/clock.ts';
@@ -160,6 +161,29 @@ export class FakeLists implements ListsPart {
 
   refresh(name?: string): Promise<void> {
     this.refreshed.push(name);
+    return Promise.resolve();
+  }
+
+  memories: ListMemory[] = [];
+
+  memory(): ListMemory[] {
+    return this.memories;
+  }
+
+  remember(memory: readonly ListMemory[]): void {
+    this.memories = [...memory];
+  }
+
+  accepted: string[] = [];
+  rolledBack: string[] = [];
+
+  accept(name: string): Promise<void> {
+    this.accepted.push(name);
+    return Promise.resolve();
+  }
+
+  rollBack(name: string): Promise<void> {
+    this.rolledBack.push(name);
     return Promise.resolve();
   }
 

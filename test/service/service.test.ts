@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { METHODS } from '../../main/contract/methods.ts';
 import type { LiveUpdate, MethodName } from '../../main/contract/methods.ts';
@@ -25,7 +25,11 @@ async function setUp(t: TestContext) {
 }
 
 test('every method answers as its schema says', async (t) => {
-  const { service } = await setUp(t);
+  const { service, file } = await setUp(t);
+  const folder = dirname(file);
+  const hosts = join(folder, 'hosts');
+  await writeFile(hosts, '0.0.0.0 bad.example\n');
+  const backup = join(folder, 'backup.json');
   const inputs: Partial<Record<MethodName, unknown>> = {
     check: { name: 'listed.example' },
     'cache.inspect': { name: 'kept.example' },
@@ -34,6 +38,13 @@ test('every method answers as its schema says', async (t) => {
     'lists.add': { name: 'New', url: 'https://n.example/' },
     'lists.enable': { name: 'New', enabled: false },
     'lists.remove': { name: 'New' },
+    'lists.accept': { name: 'New' },
+    'lists.rollback': { name: 'New' },
+    'catalogue.add': { id: 'urlhaus' },
+    'import.preview': { path: hosts },
+    'import.apply': { path: hosts, only: ['rules'] },
+    'settings.export': { path: backup },
+    'settings.import': { path: backup },
     pause: { minutes: 5 },
     portal: { open: true },
   };
@@ -73,7 +84,7 @@ test('a new table becomes a new policy, and its list names reach the log', async
   lists.table = compileRules(['||other.example^']);
   service.tableChanged();
   assert.equal(plane.policies.at(-1)?.lists, lists.table);
-  assert.equal(log.names.at(-1)?.lists, lists.listNames);
+  assert.deepEqual(log.names.at(-1)?.lists, lists.listNames);
 });
 
 test('settings read again go to the parts that they concern, and only there', async (t) => {
