@@ -37,14 +37,12 @@ export function describeWho({ clients }: Policy): string {
   return clients.length === 0 ? 'Everybody' : describeSome(clients, 2);
 }
 
-/** "Mon–Fri, 22:00–06:30"; "Always" without a schedule. */
-export function describeWhen({ schedule }: Policy): string {
-  if (schedule === undefined) return 'Always';
-  const days = describeDays(schedule.days);
-  const { from, to, timeZone } = schedule;
+/** "Mon–Fri", "22:00–06:30", "Europe/Berlin"; "Always" without a schedule. */
+export function describeWhen({ schedule }: Policy): string[] {
+  if (schedule === undefined) return ['Always'];
+  const { days, from, to, timeZone } = schedule;
   const hours = from === to ? '' : `${from}–${to}`;
-  const zone = timeZone === '' ? '' : timeZone;
-  return [days, hours, zone].filter((text) => text !== '').join(', ');
+  return [describeDays(days), hours, timeZone].filter((text) => text !== '');
 }
 
 /** Runs of three days and more are told by their ends. */
@@ -71,10 +69,9 @@ export function describeTarget({ redirect }: Policy): string {
   return redirect.name === '' ? describeSome(redirect.addresses, 2) : redirect.name;
 }
 
-/** Whether an enabled policy holds now; '' for one that is switched off. */
+/** Whether a policy with a schedule holds now; '' for one that is switched off, and without one. */
 export function describeState(policy: Policy, inForce: readonly string[]): string {
-  if (!policy.enabled) return 'off';
-  if (policy.schedule === undefined) return '';
+  if (!policy.enabled || policy.schedule === undefined) return '';
   return inForce.includes(policy.name) ? 'in force now' : 'not now';
 }
 

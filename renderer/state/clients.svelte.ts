@@ -1,5 +1,6 @@
 /** Named clients and their groups. */
 import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import { CallError, describeError } from '../client/call-error.ts';
 import { Edited } from './edited.svelte.ts';
 import { Poll } from './poll.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
@@ -32,20 +33,21 @@ export class Clients extends Edited<Answer> {
   /** Adds a client, or replaces the one that was called `was`. Rejects for the form. */
   async put(client: NamedClient, was?: string): Promise<void> {
     const input = was === undefined ? { client } : { client, was };
-    await this.submit(() => this.#client.call('clients.put', input));
+    await this.#put(() => this.#client.call('clients.put', input), was);
   }
 
   /** The message offers to put it back. */
   async remove(client: NamedClient): Promise<void> {
     const { name } = client;
-    if (!(await this.attempt(() => this.#client.call('clients.remove', { name })))) return;
+    const remove = (): Promise<Answer> => this.#client.call('clients.remove', { name });
+    if (!(await this.attempt(remove, (error) => stillNamed(error, name)))) return;
     this.#messages.show(`The client ${name} was removed.`, () => this.put(client));
   }
 
   /** Adds a group, or replaces the one that was called `was`. Rejects for the form. */
   async putGroup(group: ClientGroup, was?: string): Promise<void> {
     const input = was === undefined ? { group } : { group, was };
-    await this.submit(() => this.#client.call('groups.put', input));
+    await this.#put(() => this.#client.call('groups.put', input), was);
   }
 
   async filter(group: ClientGroup, filtering: boolean): Promise<void> {
@@ -55,7 +57,33 @@ export class Clients extends Edited<Answer> {
 
   async removeGroup(group: ClientGroup): Promise<void> {
     const { name } = group;
-    if (!(await this.attempt(() => this.#client.call('groups.remove', { name })))) return;
+    const remove = (): Promise<Answer> => this.#client.call('groups.remove', { name });
+    if (!(await this.attempt(remove, (error) => stillNamed(error, name)))) return;
     this.#messages.show(`The group ${name} was removed.`, () => this.putGroup(group));
   }
+
+  async #put(change: () => Promise<Answer>, was: string | undefined): Promise<void> {
+    try {
+      await this.submit(change);
+    } catch (error) {
+      const told = was === undefined ? '' : stillNamed(error, was);
+      if (told === '' || told === describeError(error)) throw error;
+      throw new Error(told, { cause: error });
+    }
+  }
+}
+
+/** Says what has to be changed first, when another part of the settings needs a name as it is. */
+function stillNamed(error: unknown, name: string): string {
+  const isUse =
+    error instanceof CallError &&
+    /: there is no (group|client or group) /.test(error.message) &&
+    error.message.includes(JSON.stringify(name));
+  if (isUse && /^clients\[\d+\]\.group: /.test(error.message)) {
+    return `There are still clients in the group ${name}. Take them out of it first.`;
+  }
+  if (isUse && /^policies\[\d+\]\.clients/.test(error.message)) {
+    return `A policy is still for ${name}. Change the policy first.`;
+  }
+  return describeError(error);
 }

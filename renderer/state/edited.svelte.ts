@@ -35,13 +35,21 @@ export class Edited<Answer> {
     this.#poll.set(await change());
   }
 
-  /** Makes a change and tells when it failed. @returns whether it was made */
-  async attempt(change: () => Promise<Answer>): Promise<boolean> {
+  /**
+   * Makes a change and tells when it failed.
+   *
+   * @param explain  the failure in words
+   * @returns        whether it was made
+   */
+  async attempt(
+    change: () => Promise<Answer>,
+    explain: (error: unknown) => string = describeError,
+  ): Promise<boolean> {
     try {
       await this.submit(change);
       return true;
     } catch (error) {
-      this.#toasts.fail(describeError(error));
+      this.#toasts.fail(explain(error));
       await this.#poll.refresh();
       return false;
     }

@@ -1,28 +1,20 @@
 /**
  * The methods of the fake service: enough state that what is changed can be seen to have changed.
  */
-import type { ErrorCode } from '../../main/contract/errors.ts';
 import type { ListStatus, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
 import { NO_UPDATES } from '../support/list-news.ts';
-import { fakeLists, fakeLog, fakeStatistics, fakeStatus, fakeUpstreams } from './fake-data.ts';
-
-/** A failure that the service tells with a code. */
-export class FakeRefusal extends Error {
-  readonly code: ErrorCode;
-
-  constructor(code: ErrorCode, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-export type MethodArguments = Record<string, string | number | boolean | undefined>;
+import { fakeLog, fakeStatistics, fakeStatus, fakeUpstreams } from './fake-data.ts';
+import { FakeFilters } from './fake-filters.ts';
+import { fakeImport } from './fake-imports.ts';
+import { fakeCatalogue, fakeLists, newList } from './fake-lists.ts';
+import { FakeRefusal, type MethodArguments } from './fake-refusal.ts';
 
 export class FakeMethods {
   status: Status;
   lists: ListStatus[];
   upstreams: MethodOutput<'upstreams.list'> = fakeUpstreams();
+  readonly filters = new FakeFilters();
   rules: string[] = ['||ads.example.com^', '@@||good.example^'];
   log: QueryEvent[];
   /** Said of every search. */
@@ -40,6 +32,9 @@ export class FakeMethods {
   async call(name: string, input: MethodArguments): Promise<unknown> {
     await this.gate;
     if (name.startsWith('lists.')) return this.#list(name, input);
+    if (name.startsWith('catalogue.')) return this.#known(name, input);
+    if (this.filters.has(name)) return this.filters.call(name, input);
+    if (/^(import|settings)\./.test(name)) return fakeImport(name, input);
     if (name.startsWith('rules.')) return this.#rule(name, input);
     switch (name) {
       case 'status':
@@ -117,6 +112,10 @@ export class FakeMethods {
       list.enabled = input['enabled'] === true;
       list.state = list.enabled ? 'ok' : 'disabled';
     }
+    if (method === 'lists.accept' && list !== undefined) {
+      Object.assign(list, { quarantine: null, error: '', state: 'ok' });
+    }
+    if (method === 'lists.rollback' && list !== undefined) list.rolledBack = true;
     if (method === 'lists.refresh') {
       for (const known of name === undefined ? this.lists : [list]) {
         if (known?.enabled === true) known.checkedAtMs = Date.now();
@@ -128,22 +127,19 @@ export class FakeMethods {
   #addList(input: MethodArguments, isKnown: boolean): void {
     const name = String(input['name']);
     if (isKnown) throw new FakeRefusal('LIST_EXISTS', `a list named "${name}" is there already`);
-    this.lists = [
-      ...this.lists,
-      {
-        ...NO_UPDATES,
-        name,
-        url: String(input['url']),
-        format: String(input['format'] ?? 'auto'),
-        enabled: input['enabled'] !== false,
-        names: 0,
-        ignored: [],
-        updatedAtMs: null,
-        checkedAtMs: null,
-        state: 'waiting',
-        error: '',
-      },
-    ];
+    const url = String(input['url']);
+    const enabled = input['enabled'] !== false;
+    const format = String(input['format'] ?? 'auto');
+    this.lists = [...this.lists, { ...newList(name, url), format, enabled }];
+  }
+
+  #known(method: string, input: MethodArguments) {
+    const entry = fakeCatalogue().find(({ id }) => id === input['id']);
+    if (method === 'catalogue.add' && entry !== undefined) {
+      return this.#list('lists.add', { name: entry.name, url: entry.url });
+    }
+    const added = (url: string): string => this.lists.find((list) => list.url === url)?.name ?? '';
+    return { lists: fakeCatalogue().map((known) => ({ ...known, added: added(known.url) })) };
   }
 
   #check(name: string) {
