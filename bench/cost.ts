@@ -61,9 +61,7 @@ async function main(): Promise<void> {
     );
   }
   const body = { names: Number(values.names), kinds: figures };
-  process.stdout.write(
-    `written: ${writeResult(values.out, 'cost', 'npm run bench:cost', body)}\n`,
-  );
+  process.stdout.write(`written: ${writeResult(values.out, 'cost', 'npm run bench:cost', body)}\n`);
 }
 
 await main();

@@ -150,7 +150,9 @@ function localKinds(listed: number): CostKind[] {
   const clock = new BenchClock(0);
   const bench = new Bench(exchange, clock, listed);
   const ads = (type: string, options = {}): Uint8Array[] =>
-    packets((index) => question(`x.ads${String((index * 7_919) % listed)}.bad.example`, type, options));
+    packets((index) =>
+      question(`x.ads${String((index * 7_919) % listed)}.bad.example`, type, options),
+    );
   const site = (prefix: string): Uint8Array[] =>
     packets((index) => question(`${prefix}.site${String(index)}.example`, 'A'));
   const address = (query: Uint8Array): Uint8Array => replyTo(query, { answers: [a(CACHED_TTL)] });
@@ -181,7 +183,11 @@ function staleKind(listed: number): CostKind {
   const clock = new BenchClock(0);
   const bench = new Bench(exchange, clock, listed);
   const all = keep(
-    ...([bench, exchange, packets((index) => question(`old${String(index)}.example`, 'A'))] as const),
+    ...([
+      bench,
+      exchange,
+      packets((index) => question(`old${String(index)}.example`, 'A')),
+    ] as const),
     (query) => replyTo(query, { answers: [a(CACHED_TTL)] }),
   );
   clock.offsetUs += EXPIRED_SECONDS * 1e6;

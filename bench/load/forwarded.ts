@@ -99,11 +99,17 @@ async function main(): Promise<void> {
         process.stdout.write(
           `${(rate === 0 ? 'ceiling' : `${String(rate)}/s`).padEnd(9)} ` +
             `${(programs[at] ?? 'this build').slice(-40).padEnd(12)} ` +
-            `CPU ${spread(own.map((run) => run.cpuUsPerQuery), 1)} µs a query  ` +
+            `CPU ${spread(
+              own.map((run) => run.cpuUsPerQuery),
+              1,
+            )} µs a query  ` +
             `${spread(own.map((run) => run.qps))} QPS  ` +
             `p99 ${spread(own.map((run) => run.p99Us))} µs  ` +
             `lost ${spread(own.map((run) => run.lost))}  ` +
-            `anonymous ${spread(own.map((run) => run.anonymousMiB), 1)} MiB\n`,
+            `anonymous ${spread(
+              own.map((run) => run.anonymousMiB),
+              1,
+            )} MiB\n`,
         );
       }
     }

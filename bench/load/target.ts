@@ -72,7 +72,15 @@ export async function startProgram(
       http: { listen: '127.0.0.1:0' },
     }),
   );
-  const args = [...nodeOptions, program, 'run', '--config', config, '--data-dir', join(data.folder, 'data')];
+  const args = [
+    ...nodeOptions,
+    program,
+    'run',
+    '--config',
+    config,
+    '--data-dir',
+    join(data.folder, 'data'),
+  ];
   const command = [...(cpus === '' ? [] : ['taskset', '-c', cpus]), process.execPath, ...args];
   const child = spawn(command[0] ?? '', command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] });
   const ready = await lineOf(child, /^ready .*dns=\S*?:(\d+).*http=(\S+)/, 30_000);

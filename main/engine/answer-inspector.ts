@@ -4,7 +4,7 @@
  *
  *   - The answer section is a chain of aliases from the question name. A loop, or more than
  *     CHAIN_MAX aliases, makes the whole answer worthless; records of names that are not in the
- *     chain are left out (RFC 2181 §5.4.1: they may be a forger's).
+ *     chain, or of another class, are left out (RFC 2181 §5.4.1: they may be a forger's).
  *   - Of the other sections, what has nothing to do with the chain is left out
  *     (answer-surroundings.ts).
  *   - Private addresses in the answer for a public name are left out, in any section, and so are
@@ -158,6 +158,7 @@ export class AnswerInspector {
     if (!this.#noteOwner(answer, query, at, index)) return false;
     const type = readUint16(answer.bytes, fixed);
     if (type === TYPE.dname) this.#hasDname = true;
+    if (!isInternet(answer.bytes, fixed)) return true;
     return type !== TYPE.cname || this.#noteAlias(answer, query, fixed, index);
   }
 
@@ -220,8 +221,9 @@ export class AnswerInspector {
     let at = bodyAt;
     for (let index = 0; index < answerCount; index++) {
       const fixed = skipName(bytes, at, end);
-      if (!this.#isInChain(this.#owners[index] as number)) {
-        const isDname = this.#hasDname && isDnameOrItsSignature(bytes, fixed);
+      const isOurs = isInternet(bytes, fixed);
+      if (!isOurs || !this.#isInChain(this.#owners[index] as number)) {
+        const isDname = isOurs && this.#hasDname && isDnameOrItsSignature(bytes, fixed);
         if (!isDname || !this.#isAbove(answer, query, index)) {
           const isKept = this.marks[index] !== MARK_DROP;
           if (isKept && readUint16(bytes, fixed) === query.type) this.#strangersWanted++;
@@ -268,7 +270,6 @@ export class AnswerInspector {
     const { bytes } = answer;
     const dataAt = fixed + RECORD_FIXED_BYTES;
     const size = next - dataAt;
-    if (readUint16(bytes, fixed + 2) !== CLASS.internet) return;
     if (type === TYPE.a) {
       if (size === 4 && isPrivateV4(bytes, dataAt, guard.sharedSpace)) this.#strip(index);
     } else if (type === TYPE.aaaa) {
@@ -293,7 +294,8 @@ export class AnswerInspector {
       const key = readUint16(bytes, at);
       const size = readUint16(bytes, at + 2);
       const valueAt = at + 4;
-      if (valueAt + size > end) return;
+      // Not whole: what came before is looked at all the same.
+      if (valueAt + size > end) break;
       if (key === SVCB_KEY.mandatory) isMandatory = namesHints(bytes, valueAt, size);
       else if (key === SVCB_KEY.ipv4hint || key === SVCB_KEY.ipv6hint) {
         isPrivate ||= hintIsPrivate(bytes, valueAt, size, key, guard.sharedSpace);
@@ -318,6 +320,11 @@ export class AnswerInspector {
 
 function questionHash(query: Query): number {
   return query.labelCount === 0 ? ROOT_HASH : (query.suffixHashes[0] as number);
+}
+
+/** All records of an answer are of the class that was asked. RFC 2181 §5. */
+function isInternet(bytes: Uint8Array, fixed: number): boolean {
+  return readUint16(bytes, fixed + 2) === CLASS.internet;
 }
 
 function isDnameOrItsSignature(bytes: Uint8Array, fixed: number): boolean {

@@ -16,7 +16,7 @@ import { MARK_DROP } from './answer-marks.ts';
 import type { Answer } from './answer.ts';
 import type { Query } from './query.ts';
 import { compressibleNames } from './reply-check.ts';
-import { readUint16, RECORD_FIXED_BYTES, recordEnd, skipName, TYPE } from './wire.ts';
+import { CLASS, readUint16, RECORD_FIXED_BYTES, recordEnd, skipName, TYPE } from './wire.ts';
 
 /** Names that kept records lead to; a forger's message must not cost more. */
 const TARGETS_MAX = 64;
@@ -61,11 +61,13 @@ export class AnswerSurroundings {
       const fixed = skipName(bytes, at, end);
       const type = readUint16(bytes, fixed);
       let isOurs = marks[index] !== MARK_DROP;
-      if (isOurs && index >= answerCount && !isProof(type)) {
+      const isForeignClass = readUint16(bytes, fixed + 2) !== CLASS.internet;
+      if (isOurs && index >= answerCount && (isForeignClass || !isProof(type))) {
         isOurs =
-          index < additionalFrom
+          !isForeignClass &&
+          (index < additionalFrom
             ? compared++ < COMPARED_MAX && this.#isAbove(answer, query, at)
-            : this.#isNamed(answer, query, at, chain);
+            : this.#isNamed(answer, query, at, chain));
         if (!isOurs) {
           marks[index] = MARK_DROP;
           isMarked = true;
@@ -121,7 +123,7 @@ export class AnswerSurroundings {
 
   /** The name that a record leads to: the last one in its data, as in NS, MX and SRV. */
   #noteTarget(answer: Answer, query: Query, type: number, dataAt: number): void {
-    const at = targetAt(type, dataAt);
+    const at = targetAt(answer.bytes, type, dataAt);
     if (at < 0 || this.#targetCount === TARGETS_MAX) return;
     if (this.#read(answer, query, at)) this.#targets[this.#targetCount++] = this.#name.hash;
   }
@@ -137,8 +139,11 @@ function isProof(type: number): boolean {
 }
 
 /** Where the target stands in the data of types that have just one; -1 for others. */
-function targetAt(type: number, dataAt: number): number {
+function targetAt(bytes: Uint8Array, type: number, dataAt: number): number {
   if (type === TYPE.svcb || type === TYPE.https) return dataAt + 2;
   const layout = compressibleNames(type);
-  return layout?.names === 1 && layout.strings === 0 ? dataAt + layout.before : -1;
+  if (layout?.names !== 1) return -1;
+  let at = dataAt + layout.before;
+  for (let left = layout.strings; left > 0; left--) at += 1 + (bytes[at] ?? 0);
+  return at;
 }

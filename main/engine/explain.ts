@@ -23,6 +23,7 @@ import { typeNumber } from './record-type.ts';
 import { RULE_ALLOW, RULE_IMPORTANT_ALLOW, RULE_NONE, type RuleSet } from './rule-set.ts';
 import {
   findSpecialZone,
+  isForParent,
   ZONE_CANARY,
   ZONE_LOOPBACK,
   zoneKind,
@@ -239,6 +240,7 @@ function explainSpecial(policy: Policy, query: Query): string {
   const kind = zoneKind(found);
   if (found === 0 || (kind === ZONE_CANARY && !policy.filtering)) return '';
   if (policy.suffixes !== undefined && policy.suffixes.match(query) > 0) return '';
+  if (isForParent(found, query, query.type)) return '';
   const zone = suffix(query, zoneLabels(found));
   if (kind === ZONE_LOOPBACK) return `${zone} is this machine`;
   if (kind === ZONE_CANARY) return `${zone} tells browsers to leave DNS to the system`;

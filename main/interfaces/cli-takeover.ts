@@ -99,7 +99,7 @@ export function networkText(network: NetworkStatus): string {
     `journal: ${journal.directory}${journal.writtenAtMs === null ? ', none now' : ''}`,
     ...(lastRescue ? [`last rescue: ${timeText(lastRescue.atMs)}, ${lastRescue.detail}`] : []),
     ...bypasses.map(({ what, state, detail }) => `${what} ${state}: ${detail}`),
-    'ways to port 53:',
+    'rights:',
     ...ladder.flatMap(({ state, title, installs, undo }) => [
       `  ${state}: ${title}`,
       ...(state === 'possible' ? indented(installs) : []),

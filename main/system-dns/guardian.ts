@@ -34,8 +34,20 @@ export type StartGuardian = (
   events: GuardianEvents,
 ) => Promise<GuardianHandle>;
 
-export const startGuardian: StartGuardian = async (orders, events) => {
-  const { file, words } = guardianCommand(orders);
+export const startGuardian: StartGuardian = startGuardianWith(guardianCommand);
+
+/** As `startGuardian`, with a command that a test chose. */
+export function startGuardianWith(
+  command: (orders: GuardianOrders) => ReturnType<typeof guardianCommand>,
+): StartGuardian {
+  return (orders, events) => start(command(orders), orders, events);
+}
+
+async function start(
+  { file, words }: ReturnType<typeof guardianCommand>,
+  orders: GuardianOrders,
+  events: GuardianEvents,
+): Promise<GuardianHandle> {
   const child = spawn(file, words, {
     detached: true, // its own session: a closed terminal or Ctrl-C does not reach it
     cwd: '/',
@@ -46,7 +58,7 @@ export const startGuardian: StartGuardian = async (orders, events) => {
   await guardian.armed();
   child.unref();
   return guardian;
-};
+}
 
 class GuardianChild implements GuardianHandle {
   readonly #child: ChildProcess;

@@ -22,6 +22,7 @@ import { Records } from './records.svelte.ts';
 import { Route } from './route.svelte.ts';
 import { Rules } from './rules.svelte.ts';
 import { Services } from './services.svelte.ts';
+import { TakeoverState } from './takeover.svelte.ts';
 import { Statistics } from './statistics.svelte.ts';
 import { Toasts } from './toasts.svelte.ts';
 
@@ -39,6 +40,7 @@ export class AppState {
   readonly status: Poll<Status>;
   readonly upstreams: Poll<MethodOutput<'upstreams.list'>>;
   readonly protection: ProtectionState;
+  readonly takeover: TakeoverState;
   readonly live: LiveFeed;
   readonly statistics: Statistics;
   readonly search: LogSearch;
@@ -54,15 +56,18 @@ export class AppState {
     this.client = client;
     this.connection = connection;
     this.protection = new ProtectionState(client, this.toasts);
+    this.takeover = new TakeoverState(client, this.toasts);
     this.status = new Poll(async () => {
       const askedAtMs = Date.now();
       const status = await client.call('status', {});
       this.protection.take(status.protection, askedAtMs);
+      this.takeover.take(status.takeover, askedAtMs);
       return status;
     }, statusRefreshMs);
     this.upstreams = new Poll(() => client.call('upstreams.list', {}), upstreamsRefreshMs);
     this.live = new LiveFeed(client, (update) => {
       this.protection.take(update.protection, Date.now());
+      this.takeover.take(update.takeover, Date.now());
     });
     this.statistics = new Statistics(client);
     this.search = new LogSearch(client);

@@ -8,6 +8,7 @@ export const pages = {
   rules: 'Rules',
   policies: 'Policies',
   clients: 'Clients',
+  network: 'Network',
   health: 'Health',
   backup: 'Backup',
 } as const;

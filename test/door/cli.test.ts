@@ -190,3 +190,38 @@ test('the data folder of root, of others, and as told', () => {
   assert.equal(defaultDataDirectory({ XDG_DATA_HOME: '/d' }, 1000), '/d/sluice');
   assert.match(defaultDataDirectory({}, 1000), /\/\.local\/share\/sluice$/);
 });
+
+test('the whole machine: takeover, network and restore through the instance', async (t) => {
+  const { folder, systemDns } = await openDoors(t);
+  const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
+  assert.match(
+    (await run('takeover')).out,
+    /^on: this machine asks Sluice: wlan0 through systemd-resolved\n$/,
+  );
+  assert.match((await run('network')).out, /^on: .*\nresolver: nobody is in charge\n/);
+  assert.equal((await run('restore')).out, 'as before\n');
+  assert.equal(systemDns.state.phase, 'off');
+  systemDns.failure = 'probe: no answer';
+  const refused = await run('takeover');
+  assert.deepEqual([refused.code, refused.out], [1, '']);
+  assert.match(
+    refused.err,
+    /^sluice: probe: no answer \(look at the reason; .* as it was before\)\n/,
+  );
+});
+
+test('restore works when nobody runs, from the journal alone', async (t) => {
+  const folder = await tempDir(t);
+  const before = process.env['SLUICE_JOURNAL_DIR'];
+  t.after(() => {
+    if (before === undefined) delete process.env['SLUICE_JOURNAL_DIR'];
+    else process.env['SLUICE_JOURNAL_DIR'] = before;
+  });
+  process.env['SLUICE_JOURNAL_DIR'] = join(folder, 'journal');
+  for (const argv of [['restore'], ['restore', '--only-leftovers']]) {
+    const { code, out } = await sluice('--data-dir', folder, ...argv);
+    assert.deepEqual([code, out], [0, 'the resolver was not taken over\n']);
+  }
+  const json = await sluice('--data-dir', folder, '--json', 'restore');
+  assert.equal((JSON.parse(json.out) as { outcome: string }).outcome, 'nothing');
+});

@@ -2,213 +2,33 @@
  * Mutated packets over real sockets: 100,000 to the listeners (UDP in batches, UDP by node:dgram,
  * TCP with split and merged writes), and 100,000 as replies of a lying upstream. No answer larger
  * than the question allows, none twice, no thread that ends, no memory that climbs, and in the end
- * an ordinary question is answered.
- *
- * SLUICE_FUZZ_SEED repeats a run; SLUICE_FUZZ_PACKETS sets the number.
+ * an ordinary question is answered. Seed and number: socket-rig.ts.
  */
 import assert from 'node:assert/strict';
-import { decode } from 'dns-packet';
-import { createSocket } from 'node:dgram';
-import type { Socket } from 'node:dgram';
-import { once } from 'node:events';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { DataPlane } from '../../main/dataplane/data-plane.ts';
-import { compileRules } from '../../main/lists/rules.ts';
-import { LogRing } from '../../main/log/ring.ts';
 import { missingForAddon, builtAddon } from '../native/built-addon.ts';
-import { askUdp, framed, splitEndpoint, TcpClient } from '../support/dns-client.ts';
+import { framed, splitEndpoint, TcpClient } from '../support/dns-client.ts';
 import { a, question, replyTo, soa, type RecordOptions } from '../support/dns-wire.ts';
-import { policy } from '../support/engine-fakes.ts';
-import { FakeUpstream, type Behaviour } from '../support/fake-upstream.ts';
+import type { Behaviour } from '../support/fake-upstream.ts';
+import { missingTools } from '../support/tools.ts';
 import { batch, BATCH_PACKETS, mutate, mutations, type Mutation } from './mutations.ts';
+import {
+  CANARY,
+  Due,
+  HANG_MS,
+  honest,
+  isCanary,
+  isWell,
+  Milestone,
+  openSocket,
+  PACKETS,
+  start,
+  sweep,
+} from './socket-rig.ts';
 
-const PACKETS = Number(process.env['SLUICE_FUZZ_PACKETS'] ?? 100_000);
-const SEED = Number(process.env['SLUICE_FUZZ_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
-/** For an answer that does not come. */
-const HANG_MS = 10_000;
-/**
- * The heaps of two threads have no reason to stay small (they level off at some 100 MiB after a
- * million packets); buffers, connections or questions that stay would be more than 1 KiB a packet.
- */
-const GROWN_BYTES_MAX = Math.max(PACKETS * 1_024, 96 * 1024 * 1024);
+/** Mutated replies before the good one. */
 const LIES = 20;
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-
-interface Started {
-  readonly plane: DataPlane;
-  readonly endpoint: string;
-  readonly upstream: FakeUpstream;
-}
-
-async function start(t: TestContext, behaviour: Behaviour, udp = 'auto'): Promise<Started> {
-  t.diagnostic(`SLUICE_FUZZ_SEED=${String(SEED)}`);
-  const upstream = await FakeUpstream.open(t, (query, itself) => {
-    // Thousands of them are not to be kept.
-    itself.queries.length = 0;
-    return behaviour(query, itself);
-  });
-  process.env['SLUICE_UDP'] = udp;
-  const plane = await DataPlane.start({
-    listen: ['127.0.0.1:0'],
-    upstreams: [upstream.endpoint],
-    threads: 1,
-    rings: [LogRing.createBuffer(1_024)],
-    policy: {
-      ...policy(),
-      suffixes: [],
-      rules: compileRules(['||blocked.example^']),
-      lists: compileRules([]),
-      access: { allow: [{ bytes: new Uint8Array(16), bits: 0 }], exempt: [], queriesPerSecond: 0 },
-    },
-    onFault: (reason) => {
-      t.diagnostic(reason);
-    },
-  });
-  delete process.env['SLUICE_UDP'];
-  t.after(() => plane.close());
-  return { plane, endpoint: plane.listening[0] ?? '', upstream };
-}
-
-/** Runs a property as often as it takes, and looks at memory from the first quarter on. */
-async function sweep<Value>(
-  t: TestContext,
-  runs: number,
-  arbitrary: fc.Arbitrary<Value>,
-  one: (value: Value) => Promise<void>,
-): Promise<void> {
-  let done = 0;
-  let before = 0;
-  await fc.assert(
-    fc.asyncProperty(arbitrary, async (value) => {
-      await one(value);
-      if (++done === Math.ceil(runs / 4)) {
-        collect();
-        before = process.memoryUsage().rss;
-      }
-    }),
-    { numRuns: runs, seed: SEED, endOnFailure: true },
-  );
-  collect();
-  const grown = process.memoryUsage().rss - before;
-  t.diagnostic(`${String(done)} batches, ${String(Math.round(grown / 1_024))} KiB more memory`);
-  assert.ok(grown < GROWN_BYTES_MAX, `${String(grown)} bytes more`);
-}
-
-/** What is due: packets by ID. */
-class Due {
-  readonly #packets = new Map<number, Uint8Array>();
-  #next = 0;
-  answers = 0;
-
-  /** Gives the packet an ID of its own; those of the last 32,768 are known. */
-  expect(packet: Buffer): void {
-    const id = this.#next;
-    this.#next = (this.#next + 1) & 0x7fff;
-    if (packet.length >= 2) packet.writeUInt16BE(id);
-    this.#packets.set(id, packet);
-  }
-
-  /** Takes an answer. @param most  over this transport; 0: by the question's EDNS */
-  take(answer: Buffer, most: number): void {
-    const id = answer.readUInt16BE(0);
-    const packet = this.#packets.get(id);
-    assert.ok(packet !== undefined, 'an answer that nobody asked for, or the second one');
-    this.#packets.delete(id);
-    this.answers++;
-    assert.ok(((answer[2] as number) & 0x80) !== 0, 'no response');
-    assert.ok(((packet[2] as number) & 0x80) === 0, 'an answer to a response');
-    if (answer.length <= 512) return;
-    assert.ok(answer.length <= (most === 0 ? udpSizeOf(packet) : most), 'larger than allowed');
-  }
-}
-
-/** What a query over UDP allows; the most there is for one that another parser cannot read. */
-function udpSizeOf(packet: Uint8Array): number {
-  try {
-    const opt = decode(Buffer.from(packet)).additionals?.find(({ type }) => type === 'OPT');
-    const size = opt !== undefined && 'udpPayloadSize' in opt ? opt.udpPayloadSize : 512;
-    return Math.min(Math.max(size, 512), 1_232);
-  } catch {
-    return 1_232;
-  }
-}
-
-/** An event that has to come in time, and the first thing that went wrong before it. */
-class Milestone {
-  #reach: () => void = () => undefined;
-  #failure: Error | null = null;
-
-  reach(): void {
-    this.#reach();
-  }
-
-  /** Runs a check inside a callback, whose error `next` throws. */
-  check(run: () => void): void {
-    try {
-      run();
-    } catch (error) {
-      this.#failure ??= error as Error;
-    }
-  }
-
-  async next(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        reject(new Error('nothing more comes: a hang'));
-      }, HANG_MS);
-      this.#reach = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    if (this.#failure !== null) throw this.#failure;
-  }
-}
-
-const CANARY = 0x8000;
-const isCanary = (message: Buffer): boolean => message.readUInt16BE(0) === CANARY;
-
-/** Answers every question, some at length. */
-const honest: Behaviour = (query) => {
-  const isHuge = query.name.toLowerCase().startsWith('huge');
-  const isBig = query.name.toLowerCase().startsWith('big');
-  if (isHuge && query.transport === 'udp') {
-    return [{ bytes: Buffer.from(replyTo(query.bytes, { tc: true })) }];
-  }
-  const count = isHuge ? 300 : isBig ? 60 : 1;
-  const answers = Array.from({ length: count }, (_, index) => a(60, 192, 0, 2, index & 255));
-  return [{ bytes: Buffer.from(replyTo(query.bytes, { answers })) }];
-};
-
-async function isWell({ plane, endpoint, upstream }: Started, received: number): Promise<void> {
-  upstream.behave(honest);
-  const answer = await askUdp(endpoint, 'well.example');
-  assert.equal(answer.rcode, 'NOERROR');
-  assert.equal(answer.answers?.length, 1);
-  const untilMs = performance.now() + HANG_MS;
-  while (plane.counters().pending > 0) {
-    assert.ok(performance.now() < untilMs, 'questions that never end');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  assert.equal(plane.restarts, 0);
-  const counters = plane.counters();
-  assert.equal(counters.received, received + 1);
-  assert.equal(counters.answered + counters.ignored, counters.received, 'none is forgotten');
-}
-
-async function openSocket(t: TestContext): Promise<Socket> {
-  const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  t.after(() => socket.close());
-  return socket;
-}
 
 for (const path of ['native', 'dgram'] as const) {
   test(
@@ -216,7 +36,7 @@ for (const path of ['native', 'dgram'] as const) {
     { skip: path === 'native' && missingForAddon },
     async (t) => {
       if (path === 'native') await builtAddon();
-      const started = await start(t, honest, path);
+      const started = await start(t, honest, { udp: path });
       const { port } = splitEndpoint(started.endpoint);
       const socket = await openSocket(t);
       const due = new Due();
@@ -325,18 +145,21 @@ function lie(query: Uint8Array, { picks, steps }: Lies[number]): Buffer {
 const ASKED = 25;
 
 for (const [transport, part] of [
-  ['udp', 0.9],
+  ['udp', 0.8],
   ['tcp', 0.1],
+  ['tls', 0.1],
 ] as const) {
-  test(`mutated replies of an upstream over ${transport.toUpperCase()}`, async (t) => {
+  const skip = transport === 'tls' && missingTools('openssl');
+  test(`mutated replies of an upstream over ${transport.toUpperCase()}`, { skip }, async (t) => {
     let current: Lies = [];
-    const started = await start(t, (query, itself) => {
+    const liar: Behaviour = (query, itself) => {
       if (transport === 'tcp' && query.transport === 'udp') {
         return [{ bytes: Buffer.from(replyTo(query.bytes, { tc: true })) }];
       }
       const lied = current.map((each) => ({ bytes: lie(query.bytes, each) }));
       return [...lied, ...honest(query, itself)];
-    });
+    };
+    const started = await start(t, liar, { isSecure: transport === 'tls' });
     const { port } = splitEndpoint(started.endpoint);
     const socket = await openSocket(t);
     const due = new Due();

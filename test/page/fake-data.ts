@@ -143,6 +143,67 @@ export function fakeStatus(nowMs: number): Status {
   };
 }
 
+/** A laptop with two links and a tunnel. */
+export function fakeNetwork(takeover: Status['takeover'], nowMs: number): MethodOutput<'network'> {
+  const isOn = takeover.state !== 'off';
+  const ours = ['127.0.0.1:5353', '[::1]:5353'];
+  const link = (label: string, servers: string[]) => ({
+    ...{ label, isCovered: isOn, reason: isOn ? '' : 'Sluice is off', routingDomains: [] },
+    servers: isOn ? ours : servers,
+    serversBefore: servers,
+  });
+  return {
+    takeover,
+    owners: [
+      {
+        ...{ name: 'systemd-resolved', isPresent: true, isInCharge: true },
+        detail: '/etc/resolv.conf leads to its stub',
+      },
+    ],
+    links: [
+      link('eth0', ['192.168.1.1']),
+      {
+        ...{ label: 'tun0', isCovered: false, reason: 'a tunnel keeps its own servers' },
+        ...{ servers: ['10.8.0.1'], serversBefore: ['10.8.0.1'], routingDomains: ['corp.example'] },
+      },
+      link('wlan0', ['192.168.1.1', 'fd00::1']),
+    ],
+    journal: {
+      directory: '/home/ann/.local/state/sluice/system-dns',
+      writtenAtMs: isOn ? nowMs - 90_000 : null,
+    },
+    lastRescue: {
+      ...{ outcome: 'restored', detail: 'all is as before', items: [] },
+      ...{ atMs: nowMs - 26 * 3_600_000, verdict: 'app-ended' },
+    },
+    bypasses: [
+      {
+        ...{ what: 'Firefox', state: 'prevented' },
+        detail: 'The policy of Firefox sets DNS over HTTPS to "off".',
+      },
+      {
+        ...{ what: 'Docker', state: 'bypasses' },
+        detail: 'Containers do not reach a resolver on loopback; Docker gives them public servers.',
+      },
+    ],
+    ladder: [
+      {
+        ...{ id: 'owner-port', state: 'works', installs: '', undo: '' },
+        title: 'The system resolver can ask another port',
+        explains: 'systemd-resolved asks Sluice on the port it has. Nothing has to be installed.',
+      },
+      {
+        ...{ id: 'low-ports', state: 'possible' },
+        title: 'Allow ports from 53 to every program of this machine',
+        explains: 'One setting of the kernel, kept over restarts.',
+        installs:
+          'echo net.ipv4.ip_unprivileged_port_start=53 | sudo tee /etc/sysctl.d/60-sluice-port-53.conf\nsudo sysctl --system',
+        undo: 'sudo rm /etc/sysctl.d/60-sluice-port-53.conf\nsudo sysctl net.ipv4.ip_unprivileged_port_start=1024',
+      },
+    ],
+  };
+}
+
 /** A live update that says what a status says, with some rows. */
 export function fakeUpdate(
   status: Status,

@@ -3,8 +3,7 @@
  */
 import type { ListStatus, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
-import { NO_UPDATES } from '../support/list-news.ts';
-import { fakeLog, fakeStatistics, fakeStatus, fakeUpstreams } from './fake-data.ts';
+import { fakeLog, fakeNetwork, fakeStatistics, fakeStatus, fakeUpstreams } from './fake-data.ts';
 import { FakeFilters } from './fake-filters.ts';
 import { fakeImport } from './fake-imports.ts';
 import { fakeCatalogue, fakeLists, newList } from './fake-lists.ts';
@@ -17,6 +16,10 @@ export class FakeMethods {
   readonly filters = new FakeFilters();
   rules: string[] = ['||ads.example.com^', '@@||good.example^'];
   log: QueryEvent[];
+  /** Why taking over fails; '' when it does not. */
+  takeoverFailure = '';
+  /** Why there is no report of the network. */
+  networkFailure = '';
   /** Said of every search. */
   isIncomplete = false;
   /** No answer is given before this. */
@@ -46,6 +49,13 @@ export class FakeMethods {
       case 'resume':
         this.status.protection = { state: 'on', resumesAtMs: null };
         return this.status.protection;
+      case 'network':
+        if (this.networkFailure !== '') throw new FakeRefusal('INTERNAL', this.networkFailure);
+        return fakeNetwork(this.status.takeover, Date.now());
+      case 'takeover':
+      case 'restore':
+      case 'portal':
+        return this.#takeover(name, input);
       case 'queries.search':
         return this.#search(input);
       case 'statistics':
@@ -67,6 +77,29 @@ export class FakeMethods {
         ? { state: 'off', resumesAtMs: null }
         : { state: 'paused', resumesAtMs: Date.now() + minutes * 60_000 };
     return this.status.protection;
+  }
+
+  #takeover(name: string, input: MethodArguments) {
+    const on = { state: 'on', owner: 'systemd-resolved', covered: ['eth0', 'wlan0'] } as const;
+    const clear = { phase: 'clear', endsAtMs: null } as const;
+    if (this.takeoverFailure !== '' && name === 'takeover') {
+      throw new FakeRefusal('TAKEOVER_FAILED', this.takeoverFailure);
+    }
+    if (name === 'restore') {
+      this.status.takeover = {
+        ...{ state: 'off', reason: '', owner: '', covered: [], portal: clear },
+      };
+      return { outcome: 'restored', detail: 'the resolver is as it was before', items: [] };
+    }
+    const isOpen = name === 'portal' && input['open'] === true;
+    this.status.takeover = {
+      ...on,
+      covered: [...on.covered],
+      reason: isOpen ? 'names go past the filter to the servers of this network' : '',
+      state: isOpen ? 'portal' : 'on',
+      portal: isOpen ? { phase: 'open', endsAtMs: Date.now() + 300_000 } : clear,
+    };
+    return this.status.takeover;
   }
 
   #search(input: MethodArguments) {

@@ -1,17 +1,18 @@
-/** Log, Lists, Rules and Health in a real browser; and all pages by keyboard, narrow and dark. */
+/** Log, Lists, Rules, Network and Health in a real browser; and all pages by keyboard, narrow and dark. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeUpdate } from './fake-data.ts';
 import { describeWindow, eventually, styleOf } from './window-under-test.ts';
 
 const rows = 'tbody tr';
-const paths = ['activity', 'log', 'lists', 'rules', 'health'] as const;
+const paths = ['activity', 'log', 'lists', 'rules', 'network', 'health'] as const;
 /** What each page shows once its data has come. */
 const settled = {
   activity: 'canvas',
   log: rows,
   lists: 'summary',
   rules: rows,
+  network: rows,
   health: rows,
 } as const;
 
@@ -191,6 +192,48 @@ describeWindow('pages', (lab) => {
       service.emit(fakeUpdate(service.methods.status, [], 0, Date.now()));
       assert.match(await servers.nth(1).innerText(), /Answers slowly\s+420 ms\s+40\s+28$/);
     });
+  });
+
+  test('network: the switch, what is covered, a login page, and the way back', async () => {
+    const { page, service } = await lab().open({ path: '#/network' });
+    const whole = page.getByRole('switch', { name: 'Use Sluice for the whole machine' });
+    await page.getByText('Sluice is off').first().waitFor();
+    await whole.click();
+    await page.getByRole('heading', { name: 'The whole machine asks Sluice' }).waitFor();
+    await eventually(async () => {
+      const texts = await page.locator(rows).allInnerTexts();
+      assert.deepEqual(
+        texts.map((text) => text.split(/\s+/).slice(0, 2).join(' ')),
+        ['eth0 yes', 'tun0 no', 'wlan0 yes'],
+      );
+    });
+    await page.getByText('goes past Sluice', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Open a login page' }).click();
+    await page.getByRole('heading', { name: /^Open for a login page 4:5\d left$/ }).waitFor();
+    await page.getByRole('button', { name: 'Filter again' }).click();
+    assert.equal(await whole.getAttribute('aria-checked'), 'true');
+    await page.getByRole('button', { name: 'Give back now' }).click();
+    await page.getByText('The system resolver is as it was before.').waitFor();
+    assert.equal(await whole.getAttribute('aria-checked'), 'false');
+    assert.deepEqual(service.callsOf('portal'), [{ open: true }, { open: false }]);
+    await page.getByText('Commands, and how to take it away again').click();
+    await page.getByText('sudo sysctl net.ipv4.ip_unprivileged_port_start=1024').waitFor();
+  });
+
+  test('network: a takeover that fails says why; giving back needs no report', async () => {
+    const { page, service, faults } = await lab().open({
+      path: '#/network',
+      prepare({ methods }) {
+        methods.takeoverFailure = 'owner: nobody owns the resolver of this system';
+        methods.networkFailure = 'resolvectl hangs';
+      },
+    });
+    await page.getByText('This could not be loaded').waitFor();
+    await page.getByRole('switch').click();
+    await page.getByText('Owner: nobody owns the resolver of this system.').waitFor();
+    await page.getByRole('button', { name: 'Give back now' }).click();
+    await eventually(() => assert.equal(service.callsOf('restore').length, 1));
+    for (const fault of faults.splice(0)) assert.match(fault, /status of 400/);
   });
 
   test('keyboard alone reaches pages, the switch, choices and row buttons', async () => {

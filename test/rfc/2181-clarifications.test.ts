@@ -74,13 +74,17 @@ test('authority records are of the zones of the names asked, additional ones of 
   assert.deepEqual([...again.subarray(12)], [...answer.subarray(12)], 'kept as it was given');
 });
 
-test('what MX, SRV and HTTPS lead to comes with them', async (t) => {
+test('what MX, SRV, NAPTR and HTTPS lead to comes with them', async (t) => {
   const made: Record<string, RecordOptions> = {
     MX: { type: 'MX', ttl: 60, data: [0, 5, ...wireName('mail.host.net')] },
     SRV: {
       type: 'SRV',
       ttl: 60,
       data: [...u16(1), ...u16(2), ...u16(3), ...wireName('mail.host.net')],
+    },
+    TYPE35: {
+      ...{ type: 'TYPE35', ttl: 60 },
+      data: [...u16(1), ...u16(2), 1, 0x73, 2, 0x61, 0x62, 0, ...wireName('mail.host.net')],
     },
     HTTPS: { type: 'HTTPS', ttl: 60, data: [0, 1, ...wireName('mail.host.net')] },
   };
@@ -107,6 +111,25 @@ test('an SOA of another zone does not say how long a name is missing', async (t)
     assert.deepEqual([header(answer).rcode, ...header(answer).counts], [3, 1, 0, 0, 0]);
     assert.equal(gateway.upstream.queries.length, count, 'it is not kept');
   }
+});
+
+test('records of another class than the question are not of the answer', async (t) => {
+  const chaos = { recordClass: 3 };
+  const gateway = await Gateway.open(
+    t,
+    replying({
+      answers: [
+        a(60),
+        { ...a(60, 192, 168, 0, 1), ...chaos },
+        { type: 'CNAME', ttl: 60, data: wireName('evil.example'), ...chaos },
+        address('evil.example'),
+      ],
+      authorities: [{ ...ns('example', 'ns.example'), ...chaos }],
+    }),
+  );
+  const answer = await gateway.ask('www.example');
+  assert.deepEqual(records(answer, 'answers'), ['www.example A 60 192.0.2.1']);
+  assert.deepEqual(header(answer).counts, [1, 1, 0, 0]);
 });
 
 test('proofs of DNSSEC stay, wherever in the zone their owners lie', async (t) => {

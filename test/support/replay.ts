@@ -17,10 +17,9 @@
  *
  * Those with servers, sockets and real time are played by network-replay.ts.
  *
- * Run one by hand, with the path of each query: node test/support/replay.ts FILE --verbose
+ * Run one by hand, with the path of each query: npm run replay -- FILE --verbose
  */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { RuleSet } from '../../main/engine/rule-set.ts';
 import { checkReply, REPLY_OK } from '../../main/engine/reply-check.ts';
 import { compileRules } from '../../main/lists/rules.ts';
@@ -246,17 +245,4 @@ function dataOf(type: string, data: string): number[] {
     ];
   }
   throw new Error(`records of type ${type} are not known here`);
-}
-
-const [file, flag] = process.argv.slice(2);
-if (import.meta.filename === process.argv[1] && file !== undefined) {
-  const { replayAny } = await import('./network-replay.ts');
-  const endings: (() => unknown)[] = [];
-  const context = { after: (action: () => unknown) => void endings.unshift(action) };
-  const text = readFileSync(file, 'utf8');
-  await replayAny(context, text, (line) => {
-    if (flag === '--verbose') process.stdout.write(`${line}\n`);
-  });
-  for (const ending of endings) await ending();
-  process.stdout.write(`${file}: as written\n`);
 }

@@ -42,6 +42,10 @@ async function scenario(
   }
 }
 
+before(async () => {
+  if (missing === false && !(await isBuilt())) await build(() => undefined);
+});
+
 for (const flavour of FLAVOURS) {
   test(`${flavour}: on and off, twice`, { skip: missing }, async (t) => {
     const { onMs = [], offMs = [] } = await scenario('switching', flavour);
@@ -68,9 +72,6 @@ for (const [name, flavour, text] of more) {
 }
 
 describe('the built program with systemd-resolved', { skip: missing }, () => {
-  before(async () => {
-    if (!(await isBuilt())) await build(() => undefined);
-  });
   const program = (name: string) => scenario(name, 'systemd-resolved', PROGRAM);
 
   test('takeover and restore by hand', async (t) => {

@@ -7,25 +7,23 @@
 import { COUNTER } from '../../contract/counters.ts';
 import { OUTCOME, REASON } from '../../contract/outcome.ts';
 import type { Parts } from '../parts.ts';
-import { QUERY_OK } from '../query.ts';
+import { QUERY_OK, type QueryStatus } from '../query.ts';
 import { writeEmpty, writeTruncated } from '../reply.ts';
 import { EDE, RCODE } from '../wire.ts';
 
 const LIMITED = COUNTER.limited;
 
-/** Returns the bytes written; 0 for silence. */
-export function answerLimited(
-  parts: Parts,
-  packet: Uint8Array,
-  start: number,
-  length: number,
-): number {
+/**
+ * @param status  of the reading of the query
+ * @returns       bytes written; 0 for silence
+ */
+export function answerLimited(parts: Parts, status: QueryStatus): number {
   const { turn, tally } = parts;
   tally.add(LIMITED);
   const isTcp = turn.transport === 'tcp';
   if (!isTcp) parts.slips = (parts.slips + 1) & 1;
   if (!isTcp && parts.slips === 1) return 0;
-  if (turn.query.read(packet, start, length) !== QUERY_OK) return 0;
+  if (status !== QUERY_OK) return 0;
   turn.limitAnswer();
   turn.outcome = OUTCOME.rejected;
   turn.reason = REASON.rateLimited;
