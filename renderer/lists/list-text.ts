@@ -1,5 +1,6 @@
 /** What is said about lists: their state, their form, their versions. */
 import type { ListStatus } from '../../main/contract/methods.ts';
+import type { ListSource } from '../state/lists.svelte.ts';
 import { formatCount, formatNoun } from '../format/number.ts';
 
 export const listStateLabels: Record<ListStatus['state'], string> = {
@@ -17,6 +18,10 @@ export const listFormatLabels = {
   domains: 'One name a line',
   adblock: 'Adblock (||name^)',
   wildcard: 'Wildcards (*.name)',
+  dnsmasq: 'dnsmasq (address=/name/)',
+  unbound: 'unbound (local-zone)',
+  rpz: 'Response policy zone',
+  regex: 'Regular expressions',
 } as const;
 export type ListFormat = keyof typeof listFormatLabels;
 
@@ -35,6 +40,17 @@ const formWords: Readonly<Record<string, string>> = {
 /** The form that a list was found to have; '' while it is not known. */
 export function describeForm(format: string): string {
   return formWords[format] ?? format;
+}
+
+/** What of a list's settings is worth telling on its card; '' when all is as usual. */
+export function describeUse(source: ListSource | undefined): string {
+  return [
+    source?.action === 'allow' ? 'allows what it names' : '',
+    source?.match === 'exact' ? 'exact names only' : '',
+    source?.allowWide === true ? 'may name whole top-level domains' : '',
+  ]
+    .filter((text) => text !== '')
+    .join(', ');
 }
 
 export type ListHealth = 'good' | 'warn' | 'bad' | 'plain';

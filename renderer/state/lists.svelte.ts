@@ -15,15 +15,19 @@ import type { Toasts } from './toasts.svelte.ts';
 const refreshMs = 3_000;
 /** The catalogue comes with the program; only what of it is in use changes. */
 const catalogueRefreshMs = 30_000;
+/** What is set of a list changes by a person's hand only. */
+const sourcesRefreshMs = 15_000;
 
 type ListsAnswer = MethodOutput<'lists.list'>;
 export type ListInput = MethodInput<'lists.add'>;
+export type ListSource = MethodOutput<'settings.get'>['config']['lists'][number];
 export type CatalogueEntry = MethodOutput<'catalogue.list'>['lists'][number];
 
 export class Lists {
   readonly #client: ServiceClient;
   readonly #toasts: Toasts;
   readonly #poll: Poll<ListsAnswer>;
+  readonly #sources: Poll<readonly ListSource[]>;
   readonly catalogue: Poll<readonly CatalogueEntry[]>;
   /** Names of lists with an action under way; '' stands for all. */
   readonly #busy = new SvelteSet<string>();
@@ -32,6 +36,10 @@ export class Lists {
     this.#client = client;
     this.#toasts = toasts;
     this.#poll = new Poll(() => client.call('lists.list', {}), refreshMs);
+    this.#sources = new Poll(
+      async () => (await client.call('settings.get', {})).config.lists,
+      sourcesRefreshMs,
+    );
     this.catalogue = new Poll(
       async () => (await client.call('catalogue.list', {})).lists,
       catalogueRefreshMs,
@@ -47,6 +55,11 @@ export class Lists {
     return this.#poll.error;
   }
 
+  /** What the settings say of a list; undefined while that is not known. */
+  sourceOf(name: string): ListSource | undefined {
+    return this.#sources.value?.find((source) => source.name === name);
+  }
+
   isBusy(name: string): boolean {
     return this.#busy.has(name) || this.#busy.has('');
   }
@@ -59,6 +72,7 @@ export class Lists {
   async add(input: ListInput): Promise<void> {
     this.#poll.set(await this.#client.call('lists.add', input));
     this.#toasts.show(`${input.name} was added and is being fetched.`);
+    await this.#sources.refresh();
   }
 
   /** Adds a list of the catalogue; the message offers to take it away again. */
@@ -100,7 +114,7 @@ export class Lists {
   /** Removes a list; the message offers to add it again as it was. */
   async remove(list: ListStatus): Promise<void> {
     const { name, url, format, enabled } = list;
-    const input = { name, url, format, enabled } as ListInput;
+    const input = { ...({ name, url, format } as ListInput), ...this.sourceOf(name), enabled };
     const isDone = await this.#act(name, () => this.#client.call('lists.remove', { name }));
     if (!isDone) return;
     this.#toasts.show(`${name} was removed.`, async () => {

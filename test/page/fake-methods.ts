@@ -14,6 +14,8 @@ export class FakeMethods {
   lists: ListStatus[];
   upstreams: MethodOutput<'upstreams.list'> = fakeUpstreams();
   readonly filters = new FakeFilters();
+  /** What the settings say of lists, where that is not as usual. */
+  sources: MethodArguments[] = [{ name: 'Tracker domains', match: 'exact' }];
   rules: string[] = ['||ads.example.com^', '@@||good.example^'];
   log: QueryEvent[];
   /** Why taking over fails; '' when it does not. */
@@ -37,6 +39,7 @@ export class FakeMethods {
     if (name.startsWith('lists.')) return this.#list(name, input);
     if (name.startsWith('catalogue.')) return this.#known(name, input);
     if (this.filters.has(name)) return this.filters.call(name, input);
+    if (name === 'settings.get') return { config: { lists: this.sources } };
     if (/^(import|settings)\./.test(name)) return fakeImport(name, input);
     if (name.startsWith('rules.')) return this.#rule(name, input);
     switch (name) {
@@ -163,6 +166,7 @@ export class FakeMethods {
     const url = String(input['url']);
     const enabled = input['enabled'] !== false;
     const format = String(input['format'] ?? 'auto');
+    this.sources = [...this.sources.filter((source) => source['name'] !== name), input];
     this.lists = [...this.lists, { ...newList(name, url), format, enabled }];
   }
 

@@ -1,20 +1,28 @@
-/** Log, Lists, Rules, Network and Health in a real browser; and all pages by keyboard, narrow and dark. */
+/** Log, Rules, Network and Health in a real browser; and all pages by keyboard, narrow and dark. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeUpdate } from './fake-data.ts';
 import { describeWindow, eventually, styleOf } from './window-under-test.ts';
 
 const rows = 'tbody tr';
-const paths = ['activity', 'log', 'lists', 'rules', 'network', 'health'] as const;
-/** What each page shows once its data has come. */
+/** What each page, and each part of one, shows once its data has come. */
 const settled = {
   activity: 'canvas',
   log: rows,
   lists: 'summary',
+  'lists/add': 'text=Smart TV',
   rules: rows,
+  policies: 'text=Bank always works',
+  'policies/services': 'text=Mastodon',
+  'policies/search': 'text=DuckDuckGo',
+  'policies/names': 'text=nas.home.example',
+  clients: 'text=device_gameconsole',
+  'clients/groups': 'text=nothing is filtered',
   network: rows,
   health: rows,
+  backup: 'text=Save everything',
 } as const;
+const paths = Object.keys(settled) as (keyof typeof settled)[];
 
 describeWindow('pages', (lab) => {
   test('log: searches by text, client, outcome and time', async () => {
@@ -67,49 +75,6 @@ describeWindow('pages', (lab) => {
       },
     });
     await page.getByText('The search stopped before it had read everything').waitFor();
-  });
-
-  test('lists: states, reasons and ignored lines are told', async () => {
-    const { page } = await lab().open({ path: '#/lists' });
-    const failed = page.getByRole('listitem').filter({ hasText: 'Tracker domains' });
-    assert.match(
-      await failed.innerText(),
-      /Update failed[^]*serves a web page \(HTML\), not a list\.\s+The copy from before stays in use/,
-    );
-    assert.equal(await page.getByText('0.0.0.0 _dmarc').isVisible(), false);
-    await page.getByText('45 lines ignored').click();
-    await page.getByText('0.0.0.0 _dmarc').waitFor();
-  });
-
-  test('lists: switch, refresh, add, remove and undo', async () => {
-    const { page, service } = await lab().open({ path: '#/lists' });
-    await page.getByRole('switch', { name: 'Use the list Family' }).click();
-    await eventually(() => {
-      assert.deepEqual(service.callsOf('lists.enable'), [{ name: 'Family', enabled: true }]);
-    });
-    await page.getByRole('button', { name: 'Refresh StevenBlack now' }).click();
-    await page.getByRole('button', { name: 'Refresh all' }).click();
-    await eventually(() => {
-      assert.deepEqual(service.callsOf('lists.refresh'), [{ name: 'StevenBlack' }, {}]);
-    });
-    await page.getByLabel('Name', { exact: true }).fill('Mine');
-    await page.getByLabel('Address').fill('https://mine.example/list.txt');
-    await page.getByRole('button', { name: 'Add list' }).click();
-    await page.getByRole('heading', { name: 'Mine' }).waitFor();
-    await page.getByRole('button', { name: 'Remove Mine' }).click();
-    await page.getByRole('heading', { name: 'Mine' }).waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByRole('heading', { name: 'Mine' }).waitFor();
-  });
-
-  test('lists: a refusal of the service stands beside the form', async () => {
-    const { page, faults } = await lab().open({ path: '#/lists' });
-    await page.getByLabel('Name', { exact: true }).fill('Family');
-    await page.getByLabel('Address').fill('https://mine.example/list.txt');
-    await page.getByRole('button', { name: 'Add list' }).click();
-    await page.getByText('A list named "Family" is there already.').waitFor();
-    // Chromium itself reports an answer with status 400.
-    assert.match(faults.splice(0).join(), /^Failed to load resource: [^,]*400[^,]*$/);
   });
 
   test('rules: adds a name as a rule, tells what is wrong with another, removes with undo', async () => {
