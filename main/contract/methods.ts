@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { configSchema } from './config.ts';
+import { FILTER_METHODS } from './filter-methods.ts';
 import { IMPORT_METHODS } from './import-methods.ts';
 import { LIMITS } from './limits.ts';
 import { LIST_METHODS, listStatusSchema } from './list-methods.ts';
@@ -203,6 +204,8 @@ export const METHODS = {
     input: z.strictObject({
       name: z.string().min(1).max(1_024),
       type: z.string().max(16).default('A'),
+      /** Address of the client that asks; nobody in particular without one. */
+      client: z.string().max(64).optional(),
     }),
     output: checkSchema,
   },
@@ -222,6 +225,7 @@ export const METHODS = {
     output: z.object({ rules: z.array(z.string()) }),
   },
   ...LIST_METHODS,
+  ...FILTER_METHODS,
   ...IMPORT_METHODS,
   ...UPSTREAM_METHODS,
   'settings.get': { permission: 'read', input: none, output: z.object({ config: configSchema }) },

@@ -13,6 +13,7 @@ import { LIMITS } from '../contract/limits.ts';
 import type { NameView } from './domain-table.ts';
 import { HASH_SEED, hashByte, hashMix } from './name.ts';
 import {
+  copyBytes,
   FLAG,
   HEADER_BYTES,
   OPT_BYTES,
@@ -111,7 +112,7 @@ export class Query implements NameView {
     const withoutOpt = this.questionEnd - this.start;
     const optionBytes = this.hasKeepalive ? OPTION_HEADER_BYTES : 0;
     const copy = new Uint8Array(withoutOpt + (this.hasEdns ? OPT_BYTES + optionBytes : 0));
-    copy.set(this.packet.subarray(this.start, this.questionEnd));
+    copyBytes(this.packet, this.start, copy, 0, withoutOpt);
     copy.fill(0, 6, HEADER_BYTES);
     if (this.hasEdns) {
       copy[11] = 1;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../contract/errors.ts';
 import type { MethodOutput } from '../contract/methods.ts';
 import type { CliClient } from './cli-client.ts';
-import { table } from './cli-text.ts';
+import { table } from './cli-table.ts';
 
 /** A download may take longer; it goes on without us. */
 const WAIT_MS = 60_000;

@@ -9,6 +9,8 @@ import { lineOf, toWire, type ErrorCode } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { MethodOutput } from '../contract/methods.ts';
 import { connect, type CliClient } from './cli-client.ts';
+import { readJson } from './cli-json.ts';
+import { addFilterCommands, type FilterPrinter } from './cli-filters.ts';
 import { addImportCommands, type Print } from './cli-import.ts';
 import { addList, catalogueText, type AddOptions } from './cli-lists.ts';
 import { giveBack, networkText, restoreText, takeoverText } from './cli-takeover.ts';
@@ -104,11 +106,12 @@ function buildProgram(output: CliOutput): Command {
   cli.addRules();
   cli.addLists();
   cli.addCache();
+  addFilterCommands(program, cli);
   addImportCommands(program, cli.print);
   return program;
 }
 
-class Commands {
+class Commands implements FilterPrinter {
   readonly #program: Command;
   readonly #output: CliOutput;
 
@@ -171,9 +174,10 @@ class Commands {
       .command('check')
       .argument('<name>')
       .option('-t, --type <type>', 'query type', 'A')
+      .option('-c, --client <address>', 'who asks')
       .description('what a name would get, and why; sends nothing')
-      .action((name: string, { type }: { type: string }) =>
-        this.print('check', { name, type }, checkText),
+      .action((name: string, options: { type: string; client?: string }) =>
+        this.print('check', { name, ...options }, checkText),
       );
     this.#program
       .command('upstreams')
@@ -235,7 +239,17 @@ class Commands {
       .option('--from-catalogue <id>', 'in place of name and URL; see "lists catalogue"')
       .addOption(
         new Option('--format <format>')
-          .choices(['auto', 'hosts', 'domains', 'adblock', 'wildcard'])
+          .choices([
+            'auto',
+            'hosts',
+            'domains',
+            'adblock',
+            'wildcard',
+            'dnsmasq',
+            'unbound',
+            'rpz',
+            'regex',
+          ])
           .default('auto'),
       )
       .action(async (name: string | undefined, url: string | undefined, options: AddOptions) => {
@@ -311,7 +325,7 @@ class Commands {
 
   async #call(method: string, input: string): Promise<void> {
     const client = await this.#connect();
-    this.#output.out(`${JSON.stringify(await client.call(method, json(input)))}\n`);
+    this.#output.out(`${JSON.stringify(await client.call(method, readJson(input)))}\n`);
   }
 
   async #tail(): Promise<void> {
@@ -338,12 +352,4 @@ function minutes(text: string): number {
   const max = LIMITS.pauseMinutesMax;
   if (value > 0 && value <= max) return value;
   throw new InvalidArgumentError(`write a number of minutes above 0, at most ${String(max)}.`);
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new InvalidArgumentError(`the input is not JSON: ${text.slice(0, 80)}`);
-  }
 }

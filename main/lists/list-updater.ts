@@ -163,8 +163,8 @@ export class ListUpdater {
   }
 
   #isTableOf(sources: readonly CompileSource[]): boolean {
-    const inputs = sources.map(({ listId, format, copies }) => {
-      return { listId, format, sha256: copies[0]?.sha256 ?? '' };
+    const inputs = sources.map((source) => {
+      return { ...source, sha256: source.copies[0]?.sha256 ?? '' };
     });
     return Buffer.compare(tableKey(inputs), this.table.key) === 0;
   }
@@ -210,7 +210,9 @@ export class ListUpdater {
         const { sha256, bytes } = copy;
         copies.unshift({ kind, paths: [path], sha256, bytes, namesBefore });
       }
-      if (copies.length > 0) sources.push({ listId: meta.id, format: source.format, copies });
+      const { format, match, action, allowWide } = source;
+      if (copies.length === 0) continue;
+      sources.push({ listId: meta.id, format, match, action, allowWide, copies });
     }
     return sources;
   }

@@ -35,9 +35,11 @@ export function ruleHandlers(store: ConfigStore) {
  */
 export function planAddRule({ rules }: Config, text: string): RulePlan {
   const rule = parseRule(text);
-  const entry = `${rule.action === 'allow' ? '@@' : ''}||${rule.name}^`;
+  const entry = rule.text;
   let opposite = -1;
   for (const [index, other] of rules.entries()) {
+    if (other === entry) return undefined;
+    if (rule.name === '') continue;
     const { action, name } = parseRule(other);
     if (name !== rule.name) continue;
     if (action === rule.action) return undefined;
@@ -79,7 +81,6 @@ function indexOfRule(rules: readonly string[], text: string): number {
   const wanted = readRule(text);
   if (wanted === null) return -1;
   return rules.findIndex((other) => {
-    const { action, name } = parseRule(other);
-    return action === wanted.action && name === wanted.name;
+    return parseRule(other).text === wanted.text;
   });
 }

@@ -22,6 +22,7 @@ import { compileRules } from '../lists/rules.ts';
 import { backupHandlers } from './backup.ts';
 import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
+import type { FilterMethod } from './filter-handlers.ts';
 import { listHandlers } from './list-handlers.ts';
 import { importHandlers } from './import/import-methods.ts';
 import { needsNeighbours, type Filters } from './filters.ts';
@@ -59,17 +60,21 @@ export interface ServiceOptions extends ReportParts {
   readonly neighbours?: NeighbourSources;
 }
 
-type Handlers = {
+type AllHandlers = {
   readonly [Name in MethodName]: (
     input: MethodArguments<Name>,
   ) => Promise<MethodOutput<Name>> | MethodOutput<Name>;
 };
+
+type Handlers = Omit<AllHandlers, FilterMethod>;
 
 export class Service implements ServiceClient {
   readonly #options: ServiceOptions;
   readonly #reports: Reports;
   readonly #live: LiveTopic;
   readonly #handlers: Handlers;
+  /** With those that are loaded at the first call. */
+  #allHandlers: AllHandlers | undefined;
   readonly #startedWith: Config;
   #settings: Config;
   /** The settings with what the network says. */
@@ -139,7 +144,8 @@ export class Service implements ServiceClient {
       const where = first && first.path.length > 0 ? pathText(first.path) : 'arguments';
       throw new AppError('ARGUMENT_INVALID', `${where}: ${first?.text ?? 'not allowed'}`);
     }
-    return this.#handlers[name](checked.data as MethodArguments<Name>);
+    const handlers = this.#allHandlers ?? (await this.#loadHandlers());
+    return handlers[name](checked.data as MethodArguments<Name>);
   }
 
   /** @throws AppError TOO_MANY beyond LIMITS.subscribersMax */
@@ -239,6 +245,13 @@ export class Service implements ServiceClient {
     await this.#options.store.close();
   }
 
+  async #loadHandlers(): Promise<AllHandlers> {
+    const { filterHandlers } = await import('./filter-handlers.ts');
+    const { store, clock } = this.#options;
+    this.#allHandlers = { ...this.#handlers, ...filterHandlers(store, () => clock.wallMs()) };
+    return this.#allHandlers;
+  }
+
   #makeHandlers(): Handlers {
     const { store, protection, takeover, log, plane } = this.#options;
     return {
@@ -253,7 +266,8 @@ export class Service implements ServiceClient {
       statistics: (input) => log.statistics(input),
       check: async (input) => {
         const { checkName } = await import('./check.ts');
-        return checkName(this.#policy, store.config, this.#options.lists, input);
+        const { lists } = this.#options;
+        return checkName(this.#policy, store.config, lists, this.#names(), input);
       },
       ...ruleHandlers(store),
       ...listHandlers(store, this.#options.lists, () => this.#reports.lists()),
@@ -344,10 +358,15 @@ export class Service implements ServiceClient {
     this.stateChanged();
   }
 
-  /** What the log calls those who decide. */
+  /** What those who decide are called, by their ids. */
+  #names(): ReadonlyMap<number, string> {
+    const { lists, filters } = this.#options;
+    return new Map([...lists.listNames, ...filters.names]);
+  }
+
   #setNames(): void {
-    const { log, lists, plane, filters } = this.#options;
-    log.setNames(new Map([...lists.listNames, ...filters.names]), plane.upstreams);
+    const { log, plane } = this.#options;
+    log.setNames(this.#names(), plane.upstreams);
   }
 
   /** Publishes anew when a schedule switches. The samples see to clocks that were set. */

@@ -128,6 +128,8 @@ export class SystemDns {
     this.#againMs = AGAIN_MS;
     try {
       const state = await this.#takeover.on();
+      // It may have been given back, or the program ended, while this went on.
+      if (!this.#stillWanted()) return state;
       this.#watch ??= new NetworkWatch({ onEvent: (event) => void this.#onNetwork(event) });
       await this.#look();
       return state;
@@ -192,6 +194,10 @@ export class SystemDns {
     if (this.#portalTimer) clearTimeout(this.#portalTimer);
     this.#portalTimer = null;
     if (this.#isWanted || this.#takeover.journal) await this.giveBack();
+  }
+
+  #stillWanted(): boolean {
+    return this.#isWanted && !this.#isClosed;
   }
 
   async #onNetwork(event: NetworkEvent): Promise<void> {

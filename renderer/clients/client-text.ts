@@ -1,6 +1,6 @@
 /** Which client an address belongs to, and what is said about groups. */
 import { formatNoun } from '../format/number.ts';
-import type { ClientGroup, NamedClient } from '../state/clients.svelte.ts';
+import type { ClientGroup, NamedClient } from '../client/answers.ts';
 
 /**
  * The client whose ids have this address; the narrowest network wins. MAC addresses are not looked
@@ -35,7 +35,10 @@ function networkBits(text: string): string {
 /** "4" or "6" and the bits of an address; '' for what is none. */
 function addressBits(address: string): string {
   if (/^\d{1,3}(\.\d{1,3}){3}$/.test(address)) {
-    return `4${address.split('.').map((part) => toBits(Number(part), 8)).join('')}`;
+    return `4${address
+      .split('.')
+      .map((part) => toBits(Number(part), 8))
+      .join('')}`;
   }
   if (!/^[0-9a-f:]+$/i.test(address) || !address.includes(':')) return '';
   const [head = '', tail] = address.split('::');
@@ -62,9 +65,7 @@ export function describeGroup(group: ClientGroup): string[] {
   return [
     lists === undefined ? 'all lists' : lists.length === 0 ? 'no lists' : lists.join(', '),
     rules.length === 0 ? '' : formatNoun(rules.length, 'own rule', 'own rules'),
-    services.length === 0
-      ? ''
-      : formatNoun(services.length, 'service blocked', 'services blocked'),
+    services.length === 0 ? '' : formatNoun(services.length, 'service blocked', 'services blocked'),
     safeSearch === undefined ? '' : safeSearch === false ? 'no safe search' : 'safe search',
   ].filter((text) => text !== '');
 }

@@ -1,7 +1,7 @@
 /** A group while it is written: what stands in the fields, and the group that they make. */
 import { splitLines } from '../format/lines.ts';
 import type { SafeEngine } from '../services/service-text.ts';
-import type { ClientGroup } from '../state/clients.svelte.ts';
+import type { ClientGroup } from '../client/answers.ts';
 
 export type SafeChoice = 'as-all' | 'on' | 'off' | 'some';
 

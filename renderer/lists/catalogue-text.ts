@@ -1,5 +1,5 @@
 /** Words for the catalogue of well-known lists, and finding in it. */
-import type { CatalogueEntry } from '../state/lists.svelte.ts';
+import type { CatalogueEntry } from '../client/answers.ts';
 
 export type ListCategory = CatalogueEntry['category'];
 

@@ -1,6 +1,6 @@
 /** What is said about lists: their state, their form, their versions. */
 import type { ListStatus } from '../../main/contract/methods.ts';
-import type { ListSource } from '../state/lists.svelte.ts';
+import type { ListSource } from '../client/answers.ts';
 import { formatCount, formatNoun } from '../format/number.ts';
 
 export const listStateLabels: Record<ListStatus['state'], string> = {

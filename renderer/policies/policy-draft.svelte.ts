@@ -1,5 +1,5 @@
 /** A policy while it is written: what stands in the fields, and the policy that they make. */
-import type { Policy } from '../state/policies.svelte.ts';
+import type { Policy } from '../client/answers.ts';
 import { splitLines, splitWords } from '../format/lines.ts';
 import { weekdays, type Weekday } from './policy-text.ts';
 

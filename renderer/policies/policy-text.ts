@@ -1,5 +1,5 @@
 /** What is said about policies: what they do, with which names, for whom and when. */
-import type { Policy } from '../state/policies.svelte.ts';
+import type { Policy } from '../client/answers.ts';
 
 export const actionLabels: Record<Policy['action'], string> = {
   block: 'Block',

@@ -1,5 +1,5 @@
 /** What the value of a local record looks like. */
-import type { LocalRecord } from '../state/records.svelte.ts';
+import type { LocalRecord } from '../client/answers.ts';
 
 export const recordExamples: Record<LocalRecord['type'], { means: string; value: string }> = {
   A: { means: 'an IPv4 address', value: '192.168.0.10' },

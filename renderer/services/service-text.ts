@@ -1,5 +1,5 @@
 /** Words for services and search engines, and services in groups. */
-import type { SafeSearch, Service } from '../state/services.svelte.ts';
+import type { SafeSearch, Service } from '../client/answers.ts';
 
 export type SafeEngine = SafeSearch['engines'][number];
 

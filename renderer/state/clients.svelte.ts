@@ -1,14 +1,12 @@
 /** Named clients and their groups. */
 import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { ClientGroup, NamedClient, SeenClient } from '../client/answers.ts';
 import { CallError, describeError } from '../client/call-error.ts';
 import { Edited } from './edited.svelte.ts';
 import { Poll } from './poll.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
 type Answer = MethodOutput<'clients.list'>;
-export type NamedClient = Answer['clients'][number];
-export type ClientGroup = Answer['groups'][number];
-export type SeenClient = MethodOutput<'statistics'>['topClients'][number];
 
 const seenRefreshMs = 10_000;
 const dayMs = 86_400_000;

@@ -2,12 +2,8 @@
  * The block lists and what can be done with them.
  */
 import { SvelteSet } from 'svelte/reactivity';
-import type {
-  ListStatus,
-  MethodInput,
-  MethodOutput,
-  ServiceClient,
-} from '../../main/contract/methods.ts';
+import type { ListStatus, MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { CatalogueEntry, ListInput, ListSource } from '../client/answers.ts';
 import { describeError } from '../client/call-error.ts';
 import { Poll } from './poll.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
@@ -19,9 +15,6 @@ const catalogueRefreshMs = 30_000;
 const sourcesRefreshMs = 15_000;
 
 type ListsAnswer = MethodOutput<'lists.list'>;
-export type ListInput = MethodInput<'lists.add'>;
-export type ListSource = MethodOutput<'settings.get'>['config']['lists'][number];
-export type CatalogueEntry = MethodOutput<'catalogue.list'>['lists'][number];
 
 export class Lists {
   readonly #client: ServiceClient;

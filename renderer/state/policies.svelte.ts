@@ -1,9 +1,8 @@
 /** The policies: what is blocked, allowed or redirected, for whom and when. */
 import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { Policy } from '../client/answers.ts';
 import { Edited } from './edited.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
-
-export type Policy = MethodOutput<'policies.list'>['policies'][number];
 
 export class Policies extends Edited<MethodOutput<'policies.list'>> {
   readonly #client: ServiceClient;

@@ -1,10 +1,10 @@
 /** Local records: names that are answered here. */
 import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { LocalRecord } from '../client/answers.ts';
 import { Edited } from './edited.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
 type Answer = MethodOutput<'records.list'>;
-export type LocalRecord = Answer['records'][number];
 
 export class Records extends Edited<Answer> {
   readonly #client: ServiceClient;

@@ -1,12 +1,11 @@
 /** Blocked services, safe search and ways past the filter, as they hold for everybody. */
 import { SvelteMap } from 'svelte/reactivity';
 import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { SafeSearch } from '../client/answers.ts';
 import { Edited } from './edited.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
 type Answer = MethodOutput<'services.list'>;
-export type Service = Answer['catalogue'][number];
-export type SafeSearch = Answer['safeSearch'];
 
 export class Services extends Edited<Answer> {
   readonly #client: ServiceClient;

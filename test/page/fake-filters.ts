@@ -84,7 +84,9 @@ export class FakeFilters {
     if (method === 'groups.remove') {
       const index = this.clients.findIndex(({ group }) => group === input['name']);
       if (index >= 0) {
-        throw refuse(`clients[${String(index)}].group: there is no group "${String(input['name'])}"`);
+        throw refuse(
+          `clients[${String(index)}].group: there is no group "${String(input['name'])}"`,
+        );
       }
       this.groups = without(this.groups, input['name']);
     }

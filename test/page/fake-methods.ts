@@ -106,8 +106,8 @@ export class FakeMethods {
   }
 
   #search(input: MethodArguments) {
-    const text = String(input['text'] ?? '');
-    const client = String(input['client'] ?? '');
+    const text = textOf(input['text']);
+    const client = textOf(input['client']);
     const beforeId = Number(input['beforeId'] ?? Infinity);
     const limit = Number(input['limit'] ?? 100);
     const found = this.log.filter(
@@ -165,7 +165,7 @@ export class FakeMethods {
     if (isKnown) throw new FakeRefusal('LIST_EXISTS', `a list named "${name}" is there already`);
     const url = String(input['url']);
     const enabled = input['enabled'] !== false;
-    const format = String(input['format'] ?? 'auto');
+    const format = textOf(input['format']) || 'auto';
     this.sources = [...this.sources.filter((source) => source['name'] !== name), input];
     this.lists = [...this.lists, { ...newList(name, url), format, enabled }];
   }
@@ -215,4 +215,9 @@ export class FakeMethods {
         : [],
     };
   }
+}
+
+/** A text that was given; '' for none. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

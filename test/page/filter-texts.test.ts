@@ -133,7 +133,10 @@ describe('policies', () => {
       policy('a', 100, 'allow'),
       policy('first', 900, 'block'),
     ]);
-    assert.deepEqual(sorted.map(({ name }) => name), ['first', 'a', 'b', 'c']);
+    assert.deepEqual(
+      sorted.map(({ name }) => name),
+      ['first', 'a', 'b', 'c'],
+    );
   });
 });
 
@@ -195,10 +198,11 @@ describe('clients', () => {
     const group = { name: 'x', rules: [], services: [], filtering: true };
     assert.deepEqual(describeGroup(group), ['all lists']);
     assert.deepEqual(describeGroup({ ...group, filtering: false }), ['nothing is filtered']);
-    assert.deepEqual(
-      describeGroup({ ...group, lists: [], rules: ['||a^'], safeSearch: false }),
-      ['no lists', '1 own rule', 'no safe search'],
-    );
+    assert.deepEqual(describeGroup({ ...group, lists: [], rules: ['||a^'], safeSearch: false }), [
+      'no lists',
+      '1 own rule',
+      'no safe search',
+    ]);
   });
 });
 

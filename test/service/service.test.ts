@@ -47,6 +47,15 @@ test('every method answers as its schema says', async (t) => {
     'settings.import': { path: backup },
     pause: { minutes: 5 },
     portal: { open: true },
+    'policies.put': { policy: { name: 'p', action: 'block', domains: ['p.example'] } },
+    'policies.remove': { name: 'p' },
+    'clients.put': { client: { name: 'c', ids: ['10.0.0.1'] } },
+    'clients.remove': { name: 'c' },
+    'groups.put': { group: { name: 'g' } },
+    'groups.remove': { name: 'g' },
+    'services.set': { services: ['tiktok'] },
+    'records.put': { record: { name: 'r.example', type: 'A', value: '10.0.0.1' } },
+    'records.remove': { name: 'r.example' },
   };
   const order = Object.keys(METHODS).filter((name) => name !== 'lists.remove') as MethodName[];
   for (const name of [...order, 'lists.remove'] as MethodName[]) {

@@ -10,6 +10,8 @@ import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build, isBuilt } from '../../main/launch/build.ts';
+import { findElectron } from '../../main/launch/electron-runtime.ts';
+import { missingTools } from '../support/tools.ts';
 import { FLAVOURS, type Flavour } from './support/machine.ts';
 import { ownerBinaries } from './support/owner-binaries.ts';
 import { missingForSandbox, Sandbox } from './support/sandbox.ts';
@@ -24,6 +26,8 @@ const NOISE = 2;
 const GUARDIAN_KIB = 45 * 1_024;
 const run = promisify(execFile);
 const missing = missingForSandbox();
+const electron = await findElectron();
+const noDesktop = 'reason' in electron ? electron.reason : missingTools('xvfb-run');
 
 async function scenario(
   name: string,
@@ -92,6 +96,17 @@ describe('the built program with systemd-resolved', { skip: missing }, () => {
 
   test('the setting takes over at start, the end gives back', async () => {
     await program('bySetting');
+  });
+
+  test('the desktop app: killed, started again, quit', { skip: noDesktop }, async (t) => {
+    const { guardianKib, restoredMs } = await program('desktop');
+    t.diagnostic(`restored after ${Number(restoredMs).toFixed(0)} ms`);
+    assert.ok(Number(guardianKib) > 0 && Number(guardianKib) <= GUARDIAN_KIB);
+    assert.ok(Number(restoredMs) <= RESTORED_MS, String(restoredMs));
+  });
+
+  test('a login page opens the way, and its end closes it', async () => {
+    await program('portal');
   });
 
   test("a tunnel's names go to its servers", async () => {

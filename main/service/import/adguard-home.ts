@@ -33,7 +33,8 @@ function takeFilters(root: Fields, draft: ImportDraft): void {
     draft.addList(text(filter['name']), fileUrl(url), isOn(filter['enabled']));
   }
   for (const filter of items(root['whitelist_filters']).map(fields)) {
-    draft.skip('lists', text(filter['url']), 'it is a list of allowed names, and lists here block');
+    const url = fileUrl(text(filter['url']));
+    draft.addList(text(filter['name']), url, isOn(filter['enabled']), 'allow');
   }
 }
 

@@ -113,7 +113,8 @@ function takeBlocking(blocking: Fields, draft: ImportDraft): void {
     lists.set(group, takeSources(group, texts(sources), false, draft));
   }
   for (const [group, sources] of Object.entries(allowed)) {
-    takeSources(group, texts(sources), true, draft);
+    const names = takeSources(group, texts(sources), true, draft);
+    lists.set(group, [...(lists.get(group) ?? []), ...names]);
   }
   takeGroups(perClient, lists, draft);
 }
@@ -130,11 +131,9 @@ function takeSources(
     const isList = /^(https?|file):\/\//.test(source) || /^\/[^\n]*[^/\n]$/.test(source);
     if (!isList) {
       for (const line of source.split('\n')) takeLine(line.trim(), isAllow, draft);
-    } else if (isAllow) {
-      draft.skip('lists', source, 'it is a list of allowed names, and lists here block');
     } else {
       const url = source.startsWith('/') ? `file://${source}` : source;
-      names.push(draft.addList(group, url));
+      names.push(draft.addList(group, url, true, isAllow ? 'allow' : 'block'));
     }
   }
   return names.filter((name) => name !== '');

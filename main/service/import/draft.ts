@@ -90,15 +90,19 @@ export class ImportDraft {
   /**
    * Adds a list; one with the same URL is added once.
    *
+   * @param action   allow: what it names is allowed
    * @returns its name, made different from the others; '' when it is not taken
    */
-  addList(name: string, url: string, enabled = true): string {
+  addList(name: string, url: string, enabled = true, action: 'block' | 'allow' = 'block'): string {
     const known = this.lists.find((list) => list.url === url);
     if (known) return known.name;
     const wanted = freeName(titleOf(name, url), (other) =>
       this.lists.some((list) => list.name === other),
     );
-    const list = this.#checked('lists', url, listSchema, { name: wanted, url, enabled });
+    const list = this.#checked('lists', url, listSchema, {
+      ...{ name: wanted, url, enabled },
+      ...(action === 'allow' && { action }),
+    });
     const conflict = list && sourceConflict(list);
     if (!list || this.#isFull('lists', url, this.lists.length, LIMITS.listsMax)) return '';
     if (conflict) {

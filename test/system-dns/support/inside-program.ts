@@ -9,7 +9,13 @@ import * as fs from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Status } from '../../../main/contract/methods.ts';
 import type { NetworkStatus } from '../../../main/contract/takeover-schema.ts';
+import {
+  findElectron,
+  runtimeEnvironment,
+  runtimeSwitches,
+} from '../../../main/launch/electron-runtime.ts';
 import { connect, type CliClient } from '../../../main/interfaces/cli-client.ts';
 import { Machine, OUTSIDE_ADDRESS, sh, timeToResolve, until } from './machine.ts';
 
@@ -49,6 +55,29 @@ async function start(settings = SETTINGS): Promise<ChildProcess> {
   throw new Error('the program ended before it was ready');
 }
 
+/** Starts the desktop app on a display of its own; resolves when it is ready. */
+async function startDesktop(): Promise<ChildProcess> {
+  const runtime = await findElectron();
+  if ('reason' in runtime) throw new Error(runtime.reason);
+  const root = fileURLToPath(new URL('../../../', import.meta.url));
+  const settings = `${folder}/desktop.yaml`;
+  fs.writeFileSync(settings, SETTINGS);
+  const words = [...runtimeSwitches(), root, '--data-dir', data, '--config', settings];
+  // The display of its own: xvfb-run would stand between the app and its guardian's parent.
+  const display = spawn('Xvfb', [':97', '-nolisten', 'tcp'], { stdio: 'ignore' });
+  programs.push(display);
+  await until('the display', () => fs.existsSync('/tmp/.X11-unix/X97'), 10_000);
+  const app = spawn(runtime.executable, words, {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, ...runtimeEnvironment(runtime), DISPLAY: ':97' },
+  });
+  programs.push(app);
+  for await (const line of createInterface({ input: app.stdout })) {
+    if (line.startsWith('ready ')) return app;
+  }
+  throw new Error('the app ended before it was ready');
+}
+
 function sluice(...words: string[]): string {
   const all = [HEADLESS, '--data-dir', data, ...words];
   return execFileSync(process.execPath, all, { encoding: 'utf8' });
@@ -69,6 +98,14 @@ async function timed(client: CliClient, method: 'takeover' | 'restore'): Promise
   const startedAt = performance.now();
   await client.call(method, {});
   return performance.now() - startedAt;
+}
+
+/** Whether somebody in the network outside serves pages there. */
+async function answers(address: string): Promise<boolean> {
+  return fetch(`http://${address}/`, { redirect: 'manual' }).then(
+    () => true,
+    () => false,
+  );
 }
 
 function rssKib(name: string): number {
@@ -143,6 +180,24 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     }
   },
 
+  /** The desktop app: killed, started again with its switch as it was left, and quit. */
+  async desktop() {
+    const app = await startDesktop();
+    await (await connect(data)).call('takeover', {});
+    assert.ok(isBlocked());
+    const guardianKib = rssKib('guardian-watcher');
+    app.kill('SIGKILL');
+    const restoredMs = await timeToResolve(OUTSIDE_ADDRESS, 4_000);
+    await until('the old servers', () => serversOf('wlan0') === '10.1.0.1\n', 2_000);
+    assertAsBefore();
+    const next = await startDesktop();
+    await until('the takeover, as the switch was left', isBlocked, 10_000);
+    next.kill('SIGTERM');
+    await once(next, 'exit');
+    assertAsBefore();
+    return { guardianKib, restoredMs };
+  },
+
   /** The setting takes over at start, and the end gives back. */
   async bySetting() {
     const program = await start(`${SETTINGS}systemDns: { takeOver: true }\n`);
@@ -171,6 +226,45 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     assert.match(sh('resolvectl dns tun0'), /: 10\.2\.0\.1\n/, 'the tunnel is left alone');
     assert.ok(isBlocked());
     sluice('restore');
+  },
+
+  /** A network with a login page: open at once, filtered again once somebody has logged in. */
+  async portal() {
+    const address = '10.1.0.3';
+    const loggedIn = `${folder}/logged-in`;
+    sh(`ip netns exec out ip addr add ${address}/24 dev out0`);
+    const inside = (file: string, words: string[]): void => {
+      const all = ['netns', 'exec', 'out', file, ...words];
+      programs.push(spawn('ip', all, { stdio: 'ignore' }));
+    };
+    inside('dnsmasq', [
+      ...['--keep-in-foreground', '--conf-file=/dev/null', '--no-resolv', '--no-hosts'],
+      ...['--user=root', '--pid-file', '--bind-interfaces', `--listen-address=${address}`],
+      `--address=/#/${address}`,
+    ]);
+    const page = `require('node:http').createServer((request, response) => {
+      const isIn = require('node:fs').existsSync('${loggedIn}');
+      response.writeHead(isIn ? 204 : 302, isIn ? {} : { location: 'http://login.example/' }).end();
+    }).listen(80, '${address}')`;
+    inside(process.execPath, ['-e', page]);
+    await until('the login page', () => answers(address), 5_000);
+    sh(`for link in wlan0 eth0; do resolvectl dns $link ${address}; done`);
+    await start();
+    const client = await connect(data);
+    const state = async (): Promise<string> => {
+      const { takeover } = (await client.call('status', {})) as Status;
+      return takeover.state;
+    };
+    const addressOf = (name: string): string =>
+      sh(`getent ahostsv4 ${name} || true`).split(' ')[0] ?? '';
+    sluice('takeover');
+    await until('the portal', async () => (await state()) === 'portal', 5_000);
+    assert.equal(addressOf('one.ads.example'), address, 'nothing is filtered');
+    fs.writeFileSync(loggedIn, '');
+    await until('the end of it', async () => (await state()) === 'on', 10_000);
+    assert.equal(addressOf('two.ads.example'), '0.0.0.0', 'filtered again');
+    sluice('restore');
+    assert.equal(serversOf('wlan0'), `${address}\n`);
   },
 
   /** Lookups at 200 a second over on, off, on, off: none is lost; and how long each takes. */
