@@ -11,9 +11,21 @@ export interface FieldError {
   readonly text: string;
 }
 
+/** Found by the window itself, before anything is sent. The message is a sentence. */
+export class FieldProblem extends Error {
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(message);
+    this.name = 'FieldProblem';
+    this.field = field;
+  }
+}
+
 const PATH = /^[a-zA-Z][\w-]*(?:\[\d+\])?((?:\.[\w-]+|\[\d+\])*): ([^]+)$/;
 
 export function toFieldError(error: unknown): FieldError {
+  if (error instanceof FieldProblem) return { field: error.field, text: error.message };
   const isAboutInput =
     error instanceof CallError && ['ARGUMENT_INVALID', 'CONFIG_INVALID'].includes(error.code);
   const match = isAboutInput ? PATH.exec(error.message) : null;

@@ -1,5 +1,6 @@
 /** A policy while it is written: what stands in the fields, and the policy that they make. */
 import type { Policy } from '../client/answers.ts';
+import { FieldProblem } from '../client/field-error.ts';
 import { splitLines, splitWords } from '../format/lines.ts';
 import { weekdays, type Weekday } from './policy-text.ts';
 
@@ -65,12 +66,12 @@ export class PolicyDraft {
     return policy;
   }
 
-  /** What keeps it from being sent, where the service would take it for something else. */
-  conflict(): string {
+  /** @throws FieldProblem where the service would take it for something else */
+  check(): void {
     if (!this.isForAll && this.people.length === 0 && splitWords(this.networks).length === 0) {
-      return 'Choose at least one client or group, type an address, or choose Everybody.';
+      const text = 'Choose at least one client or group, type an address, or choose Everybody.';
+      throw new FieldProblem('clients', text);
     }
-    return '';
   }
 }
 

@@ -125,6 +125,28 @@ describeWindow('clients and backup', (lab) => {
     ]);
   });
 
+  test('inside the desktop app a file is chosen, and its path stands in the field', async () => {
+    const { page, service } = await lab().open();
+    await page.addInitScript(`
+      window.sluice = {
+        call: () => new Promise(() => undefined),
+        subscribe: () => () => undefined,
+        pathOf: (file) => '/home/me/' + file.name,
+      };
+    `);
+    await page.goto(`${service.url}?desktop#/backup`);
+    const panel = page.getByRole('region', { name: 'Take over from another program' });
+    await panel
+      .getByLabel('Choose…')
+      .setInputFiles({ name: 'gravity.db', mimeType: '', buffer: Buffer.from('x') });
+    const field = panel.getByLabel('File of the other program');
+    await eventually(async () => {
+      assert.equal(await field.inputValue(), '/home/me/gravity.db');
+    });
+    // What is written anew cannot be chosen.
+    assert.equal(await page.getByLabel('Choose…').count(), 2);
+  });
+
   test('backup: saved, and put back only after a yes', async () => {
     const { page, service } = await lab().open({ path: '#/backup' });
     await page.getByLabel('Save to').fill('/tmp/all.json');

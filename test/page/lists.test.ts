@@ -96,7 +96,7 @@ describeWindow('lists', (lab) => {
     await page.getByLabel('Address', { exact: true }).fill('https://mine.example/list.txt');
     await page.getByText('More choices').click();
     await page.getByText('Allow what it names').click();
-    await page.getByText('Exact names only').click();
+    await page.getByText('Exact names only', { exact: true }).click();
     await page.getByRole('button', { name: 'Add list' }).click();
     const sent = {
       ...{ name: 'Mine', url: 'https://mine.example/list.txt', format: 'auto' },

@@ -98,6 +98,8 @@ describeWindow('policies', (lab) => {
     await dialog.getByText('Only some', { exact: true }).click();
     await dialog.getByRole('button', { name: 'Add policy' }).click();
     await dialog.getByText(/^Choose at least one client or group/).waitFor();
+    const networks = dialog.getByLabel('Addresses and networks');
+    assert.equal(await networks.getAttribute('aria-invalid'), 'true');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     assert.equal(
