@@ -68,9 +68,21 @@ export function listsText({ lists, names }: MethodOutput<'lists.list'>): string 
     stateText(list),
     count(list.names),
     list.updatedAtMs === null ? 'never' : timeText(list.updatedAtMs),
-    list.error || list.url,
+    [list.error || list.url, newsText(list.change)].filter((text) => text !== '').join('; '),
   ]);
   return `${table([['name', 'state', 'names', 'updated', ''], ...rows])}\n${count(names)} names in all`;
+}
+
+/** What the last copy that came into use did: "+11/-1 names, newly blocks 1 you used, e.g. a". */
+function newsText(change: ListStatus['change']): string {
+  const { added = null, removed = null, replay = null } = change ?? {};
+  const parts: string[] = [];
+  if (added !== null && removed !== null) parts.push(`+${count(added)}/-${count(removed)} names`);
+  if (replay !== null && replay.newlyBlocked > 0) {
+    const some = replay.blockedExamples.slice(0, 3).join(', ');
+    parts.push(`newly blocks ${count(replay.newlyBlocked)} you used, e.g. ${some}`);
+  }
+  return parts.join(', ');
 }
 
 function stateText({ enabled, state, quarantine, rolledBack }: ListStatus): string {

@@ -33,6 +33,7 @@ import { Neighbours, type NeighbourSources } from './neighbours.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
 import { ruleHandlers } from './rule-edits.ts';
+import { differ, forgetAnswers, upstreamSettings } from './settings-change.ts';
 import { restartNotice } from './restart-notice.ts';
 import type { AddressBook } from './address-book.ts';
 import { hostsToResolve, upstreamUse } from './upstream-notices.ts';
@@ -302,28 +303,13 @@ export class Service implements ServiceClient {
       upstreamNotices.keepOnly(config);
       this.#setNames();
     }
-    this.#forgetAnswers(before, config);
+    forgetAnswers(plane, before, config);
     if (differ(before.log, config.log)) log.setSettings(config.log);
     if (differ(before.lists, config.lists) || before.listRefreshHours !== config.listRefreshHours) {
       lists.setSources(config.lists, config.listRefreshHours);
     }
     this.#neighbours.watch(needsNeighbours(config));
     this.#publish();
-  }
-
-  /** Answers of the former servers are not those of the servers now. */
-  #forgetAnswers(before: Config, now: Config): void {
-    const { plane } = this.#options;
-    if (differ(before.dns.upstreams, now.dns.upstreams)) {
-      plane.flushCache();
-      return;
-    }
-    const suffixes = [before, now].flatMap(({ dns }) => Object.keys(dns.suffixes));
-    for (const suffix of new Set(suffixes)) {
-      if (!differ(before.dns.suffixes[suffix], now.dns.suffixes[suffix])) continue;
-      // A thread that ended meanwhile keeps nothing either.
-      plane.flushName(suffix, true).catch(() => undefined);
-    }
   }
 
   #dropSockets(change: NetworkChange): void {
@@ -397,12 +383,4 @@ export class Service implements ServiceClient {
       this.#sample();
     });
   }
-}
-
-function upstreamSettings({ dns }: Config): unknown {
-  return [dns.upstreams, dns.strategy, dns.suffixes, dns.bootstrap];
-}
-
-function differ(left: unknown, right: unknown): boolean {
-  return left !== right && JSON.stringify(left) !== JSON.stringify(right);
 }

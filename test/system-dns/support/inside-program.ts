@@ -168,6 +168,8 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     for (const by of ['restore', 'start']) {
       const program = await start();
       sluice('takeover');
+      // Stopped first, so that it starts no other guardian.
+      program.kill('SIGSTOP');
       sh('pkill -KILL guardian-watche');
       program.kill('SIGKILL');
       await once(program, 'exit');
