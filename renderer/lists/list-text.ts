@@ -42,6 +42,36 @@ export function describeForm(format: string): string {
   return formWords[format] ?? format;
 }
 
+/** What a list's names are used for; in the settings, what is as usual is left out. */
+export interface ListUse {
+  readonly action: 'block' | 'allow';
+  readonly match: 'subdomains' | 'exact';
+  /** Takes lines for whole top-level domains, too. */
+  readonly allowWide: boolean;
+}
+
+export const usualUse: ListUse = { action: 'block', match: 'subdomains', allowWide: false };
+
+/** As the settings say, with what they leave out. */
+export function useOf(source: ListSource): ListUse {
+  const { action, match, allowWide } = source;
+  return {
+    action: action ?? usualUse.action,
+    match: match ?? usualUse.match,
+    allowWide: allowWide ?? usualUse.allowWide,
+  };
+}
+
+/** Only what is not as usual, for the settings. */
+export function unusual(use: ListUse): Partial<ListUse> {
+  const { action, match, allowWide } = use;
+  return {
+    ...(action === usualUse.action ? {} : { action }),
+    ...(match === usualUse.match ? {} : { match }),
+    ...(allowWide ? { allowWide } : {}),
+  };
+}
+
 /** What of a list's settings is worth telling on its card; '' when all is as usual. */
 export function describeUse(source: ListSource | undefined): string {
   return [

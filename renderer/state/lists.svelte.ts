@@ -5,6 +5,7 @@ import { SvelteSet } from 'svelte/reactivity';
 import type { ListStatus, MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
 import type { CatalogueEntry, ListInput, ListSource } from '../client/answers.ts';
 import { describeError } from '../client/call-error.ts';
+import { useOf, type ListUse } from '../lists/list-text.ts';
 import { Poll } from './poll.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
@@ -96,6 +97,20 @@ export class Lists {
 
   async enable(name: string, enabled: boolean): Promise<void> {
     await this.#act(name, () => this.#client.call('lists.enable', { name, enabled }));
+  }
+
+  /** Uses a list's names for something else; the message offers the way back. */
+  async change(source: ListSource, changed: Partial<ListUse>): Promise<void> {
+    const { name } = source;
+    const change = (use: Partial<ListUse>): Promise<ListsAnswer> =>
+      this.#client.call('lists.change', { name, ...use });
+    const isDone = await this.#act(name, () => change(changed));
+    await this.#sources.refresh();
+    if (!isDone) return;
+    this.#toasts.show(`${name} is used otherwise now.`, async () => {
+      this.#poll.set(await change(useOf(source)));
+      await this.#sources.refresh();
+    });
   }
 
   /** Fetches one list, or all enabled ones, now. */

@@ -152,6 +152,11 @@ export class FakeMethods {
       Object.assign(list, { quarantine: null, error: '', state: 'ok' });
     }
     if (method === 'lists.rollback' && list !== undefined) list.rolledBack = true;
+    if (method === 'lists.change') {
+      this.sources = this.sources.map((source) =>
+        source['name'] === name ? { ...source, ...input } : source,
+      );
+    }
     if (method === 'lists.refresh') {
       for (const known of name === undefined ? this.lists : [list]) {
         if (known?.enabled === true) known.checkedAtMs = Date.now();

@@ -114,6 +114,20 @@ describeWindow('lists', (lab) => {
     });
   });
 
+  test('lists: what one is used for is changed, and back', async () => {
+    const { page, service } = await lab().open({ path: '#/lists' });
+    const item = page.getByRole('listitem').filter({ hasText: 'Tracker domains' });
+    await item.getByText('How it is used').click();
+    await item.getByText('Allow what it names', { exact: true }).click();
+    await item.getByText('allows what it names, exact names only').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await item.getByText('exact names only', { exact: true }).waitFor();
+    assert.deepEqual(service.callsOf('lists.change'), [
+      { name: 'Tracker domains', action: 'allow' },
+      { name: 'Tracker domains', action: 'block', match: 'exact', allowWide: false },
+    ]);
+  });
+
   test('catalogue: narrowed by purpose and word; one click adds, undo takes away', async () => {
     const { page, service } = await lab().open({ path: '#/lists/add' });
     await page.getByText('Telemetry of televisions.').waitFor();
