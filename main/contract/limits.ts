@@ -159,6 +159,10 @@ export const LIMITS = {
   neighboursMax: 4_096,
   /** Conditions, patterns and rewrites of all lists together, compiled. */
   programBytesMax: 64 * 1024 * 1024,
+  /** User rules that end by themselves. */
+  temporaryRulesMax: 200,
+  /** Longest life of one of them. */
+  temporaryMinutesMax: 24 * 60,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {

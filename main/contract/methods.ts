@@ -3,6 +3,7 @@
  * this table through interfaces/dispatch.ts, and clients take their types from it.
  */
 import { z } from 'zod';
+import { CHECK_METHODS } from './check-methods.ts';
 import { configSchema } from './config.ts';
 import { LIMITS } from './limits.ts';
 import { OUTCOMES, REASONS } from './outcome.ts';
@@ -117,28 +118,6 @@ export const statisticsPointSchema = z.object({
   failed: count,
 });
 
-export const checkStepSchema = z.object({ step: z.string(), result: z.string() });
-
-/** What a name would get, and why. No traffic, no log record. */
-export const checkSchema = z.object({
-  name: z.string(),
-  decision: z.enum(['blocked', 'allowed', 'local']),
-  /** One plain sentence. */
-  why: z.string(),
-  steps: z.array(checkStepSchema),
-  matches: z.array(
-    z.object({
-      action: z.enum(['block', 'allow']),
-      list: z.string(),
-      matchedName: z.string(),
-      rule: z.string(),
-      /** 1-based line in the list; 0 when not known. */
-      line: z.int(),
-      won: z.boolean(),
-    }),
-  ),
-});
-
 export const liveSchema = z.object({
   timeMs: z.number(),
   totals: totalsSchema,
@@ -155,7 +134,6 @@ export const liveSchema = z.object({
 
 const none = z.strictObject({});
 const listSource = configSchema.shape.lists.unwrap().element;
-const ruleText = z.string().min(1).max(512);
 
 /** name → input, output, permission. GET is served for 'read' methods, POST for all. */
 export const METHODS = {
@@ -207,29 +185,7 @@ export const METHODS = {
       topClients: z.array(z.object({ client: z.string(), count })),
     }),
   },
-  check: {
-    permission: 'read',
-    input: z.strictObject({
-      name: z.string().min(1).max(1_024),
-      type: z.string().max(16).default('A'),
-    }),
-    output: checkSchema,
-  },
-  'rules.list': {
-    permission: 'read',
-    input: none,
-    output: z.object({ rules: z.array(z.string()) }),
-  },
-  'rules.add': {
-    permission: 'write',
-    input: z.strictObject({ rule: ruleText }),
-    output: z.object({ rules: z.array(z.string()) }),
-  },
-  'rules.remove': {
-    permission: 'write',
-    input: z.strictObject({ rule: ruleText }),
-    output: z.object({ rules: z.array(z.string()) }),
-  },
+  ...CHECK_METHODS,
   'lists.list': {
     permission: 'read',
     input: none,

@@ -1,0 +1,94 @@
+/**
+ * Every rule that names a name, layer by layer, with the one that decides. Used by explain.ts; may
+ * allocate.
+ *
+ * A rule that would name it for another type, or in a list that this client does not use, is told
+ * too, as one that does not apply.
+ */
+import type { MatchContext } from './match-context.ts';
+import { readName } from './name.ts';
+import type { NameView } from './domain-table.ts';
+import type { Policy } from './policy.ts';
+import {
+  RULE_ALLOW,
+  RULE_IMPORTANT_ALLOW,
+  RULE_IMPORTANT_BLOCK,
+  type Rewrite,
+  type RuleMatch,
+  type RuleSet,
+} from './rule-set.ts';
+import { decidingRules, type Verdict } from './verdict.ts';
+import { TYPE } from './wire.ts';
+
+export interface ExplainedMatch {
+  readonly layer: 'user' | 'list';
+  readonly action: 'block' | 'allow' | 'redirect';
+  readonly isImportant: boolean;
+  /** As in policy.ts: 0 for the user's own rules. */
+  readonly listId: number;
+  /** 1-based. */
+  readonly line: number;
+  /** Presentation form; the whole name for a pattern. */
+  readonly matchedName: string;
+  readonly rewrite: Rewrite | null;
+  /** Whether its conditions hold for this question and client. */
+  readonly applies: boolean;
+  /** Why not; '' when they do. */
+  readonly obstacle: '' | 'list' | 'type';
+  /** Whether this one decides. */
+  readonly won: boolean;
+}
+
+/** Types that rules are written for. */
+const OTHER_TYPES = [TYPE.a, TYPE.aaaa, TYPE.https, TYPE.cname, TYPE.txt, 12, 15, 33];
+
+/** @param verdict  of `decide` about the same name; VERDICT_NONE when something else decides */
+export function collectMatches(
+  policy: Policy,
+  view: NameView,
+  context: MatchContext,
+  verdict: Verdict,
+): ExplainedMatch[] {
+  const deciding = decidingRules(policy, verdict);
+  const ofRules = (rules: RuleSet, layer: ExplainedMatch['layer']): ExplainedMatch[] =>
+    collect(rules, view, context).map(({ match, obstacle }) => ({
+      ...{ layer, obstacle, applies: obstacle === '' },
+      ...{ listId: match.listId, line: match.line, rewrite: match.rewrite },
+      action: isAllow(match.rank) ? 'allow' : match.rewrite === null ? 'block' : 'redirect',
+      isImportant: match.rank === RULE_IMPORTANT_ALLOW || match.rank === RULE_IMPORTANT_BLOCK,
+      matchedName: nameOf(view, match.labels),
+      won: obstacle === '' && match.won && rules === deciding,
+    }));
+  return [...ofRules(policy.rules, 'user'), ...ofRules(policy.lists, 'list')];
+}
+
+function isAllow(rank: number): boolean {
+  return rank === RULE_ALLOW || rank === RULE_IMPORTANT_ALLOW;
+}
+
+interface Found {
+  readonly match: RuleMatch;
+  readonly obstacle: ExplainedMatch['obstacle'];
+}
+
+/** Those that apply, then those that would in another list or for another type. */
+function collect(rules: RuleSet, view: NameView, context: MatchContext): Found[] {
+  const found = new Map<string, Found>();
+  const look = (seen: MatchContext, obstacle: Found['obstacle']): void => {
+    rules.forEachMatch(view, seen, (match) => {
+      const key = [match.listId, match.line, match.labels, match.rank].join();
+      if (!found.has(key)) found.set(key, { match, obstacle });
+    });
+  };
+  look(context, '');
+  look({ ...context, listMask: null }, 'list');
+  for (const type of OTHER_TYPES) look({ ...context, type, listMask: null }, 'type');
+  return [...found.values()];
+}
+
+/** The last `labels` labels in presentation form; all of them for a pattern. */
+export function nameOf(view: NameView, labels: number): string {
+  const first = labels === 0 ? 0 : view.labelCount - labels;
+  const start = view.labelCount === 0 ? 0 : (view.labelStarts[first] as number);
+  return readName(view.name, start, view.nameLength);
+}
