@@ -5,6 +5,7 @@
  */
 import { COUNTER } from '../contract/counters.ts';
 import { LIMITS } from '../contract/limits.ts';
+import { AliasChain } from './alias-chain.ts';
 import { AnswerInspector, type RebindingGuard } from './answer-inspector.ts';
 import { AnswerName } from './answer-name.ts';
 import { AnswerRewriter } from './answer-rewriter.ts';
@@ -66,6 +67,7 @@ export class Engine {
       inspector: new AnswerInspector(),
       rewriter: new AnswerRewriter(),
       coverRewriter: new AnswerRewriter(),
+      chain: new AliasChain(),
       targetName: new AnswerName(),
       alarm: ports.alarm ?? null,
       gate: ports.gate ?? null,
@@ -125,7 +127,7 @@ export class Engine {
     turn.transport = client.transport;
     tally.add(RECEIVED);
     const written = this.#answer(packet, start, length, client);
-    if (written > 0) tally.answered(turn, parts.policy.logMode);
+    if (written > 0 || turn.isDropped) tally.answered(turn, parts.policy.logMode);
     else if (written === 0) tally.add(IGNORED);
     return written;
   }

@@ -9,6 +9,7 @@ import type { MatchContext } from './match-context.ts';
 import { readName } from './name.ts';
 import type { NameView } from './domain-table.ts';
 import type { Policy } from './policy.ts';
+import type { PolicyTable, TableEntry } from './policy-table.ts';
 import {
   RULE_ALLOW,
   RULE_IMPORTANT_ALLOW,
@@ -17,24 +18,30 @@ import {
   type RuleMatch,
   type RuleSet,
 } from './rule-set.ts';
-import { decidingRules, type Verdict } from './verdict.ts';
+import {
+  decidingRules,
+  VERDICT_POLICY_ALLOW,
+  VERDICT_POLICY_BLOCK,
+  VERDICT_SERVICE_BLOCK,
+  type Verdict,
+} from './verdict.ts';
 import { TYPE } from './wire.ts';
 
 export interface ExplainedMatch {
-  readonly layer: 'user' | 'list';
+  readonly layer: 'client' | 'user' | 'policy' | 'service' | 'list';
   readonly action: 'block' | 'allow' | 'redirect';
   readonly isImportant: boolean;
-  /** As in policy.ts: 0 for the user's own rules. */
+  /** As in policy.ts: 0 for rules of the user's own. */
   readonly listId: number;
-  /** 1-based. */
+  /** 1-based; 0 for policies and services. */
   readonly line: number;
   /** Presentation form; the whole name for a pattern. */
   readonly matchedName: string;
   readonly rewrite: Rewrite | null;
   /** Whether its conditions hold for this question and client. */
   readonly applies: boolean;
-  /** Why not; '' when they do. */
-  readonly obstacle: '' | 'list' | 'type';
+  /** Why not; '' when they do. mask: the policy is for others, or not in force now. */
+  readonly obstacle: '' | 'list' | 'type' | 'mask';
   /** Whether this one decides. */
   readonly won: boolean;
 }
@@ -42,24 +49,80 @@ export interface ExplainedMatch {
 /** Types that rules are written for. */
 const OTHER_TYPES = [TYPE.a, TYPE.aaaa, TYPE.https, TYPE.cname, TYPE.txt, 12, 15, 33];
 
-/** @param verdict  of `decide` about the same name; VERDICT_NONE when something else decides */
+/** @param verdict  of `decide` about the same name just now; VERDICT_NONE when nothing of it counts */
 export function collectMatches(
   policy: Policy,
   view: NameView,
   context: MatchContext,
   verdict: Verdict,
 ): ExplainedMatch[] {
-  const deciding = decidingRules(policy, verdict);
-  const ofRules = (rules: RuleSet, layer: ExplainedMatch['layer']): ExplainedMatch[] =>
-    collect(rules, view, context).map(({ match, obstacle }) => ({
-      ...{ layer, obstacle, applies: obstacle === '' },
-      ...{ listId: match.listId, line: match.line, rewrite: match.rewrite },
-      action: isAllow(match.rank) ? 'allow' : match.rewrite === null ? 'block' : 'redirect',
-      isImportant: match.rank === RULE_IMPORTANT_ALLOW || match.rank === RULE_IMPORTANT_BLOCK,
-      matchedName: nameOf(view, match.labels),
-      won: obstacle === '' && match.won && rules === deciding,
-    }));
-  return [...ofRules(policy.rules, 'user'), ...ofRules(policy.lists, 'list')];
+  const { rules, lists, policies, services } = policy;
+  const { profile } = context;
+  const deciding = decidingRules(policy, verdict, context);
+  const entry = isByPolicy(verdict) || verdict === VERDICT_SERVICE_BLOCK ? context.entry : null;
+  const seen = { view, context };
+  return [
+    ...(profile.rules ? ofRules('client', profile.rules, seen, deciding) : []),
+    ...ofRules('user', rules, seen, deciding),
+    ...(policies ? ofTable('policy', policies, seen, profile.policyMask, entry) : []),
+    ...(services ? ofTable('service', services, seen, profile.serviceMask, entry) : []),
+    ...ofRules('list', lists, seen, deciding),
+  ];
+}
+
+interface Seen {
+  readonly view: NameView;
+  readonly context: MatchContext;
+}
+
+function ofRules(
+  layer: ExplainedMatch['layer'],
+  rules: RuleSet,
+  { view, context }: Seen,
+  deciding: RuleSet | null,
+): ExplainedMatch[] {
+  return collect(rules, view, context).map(({ match, obstacle }) => ({
+    ...{ layer, obstacle, applies: obstacle === '' },
+    ...{ listId: match.listId, line: match.line, rewrite: match.rewrite },
+    action: isAllow(match.rank) ? 'allow' : match.rewrite === null ? 'block' : 'redirect',
+    isImportant: match.rank === RULE_IMPORTANT_ALLOW || match.rank === RULE_IMPORTANT_BLOCK,
+    matchedName: nameOf(view, match.labels),
+    won: obstacle === '' && match.won && rules === deciding,
+  }));
+}
+
+/** @param winner  the entry that decides; null when none of a table does */
+function ofTable(
+  layer: ExplainedMatch['layer'],
+  table: PolicyTable,
+  { view, context }: Seen,
+  mask: Uint8Array,
+  winner: TableEntry | null,
+): ExplainedMatch[] {
+  const all = new Uint8Array(table.entries.length).fill(1);
+  const found = new Map<number, number>();
+  table.forEachMatch(view, context, all, (index, labels) => {
+    if (!found.has(index)) found.set(index, labels);
+  });
+  return [...found]
+    .sort(([left], [right]) => left - right)
+    .flatMap(([index, labels]): ExplainedMatch[] => {
+      const entry = table.entries[index];
+      if (!entry) return [];
+      const applies = mask[index] === 1;
+      return [
+        {
+          ...{ layer, applies, obstacle: applies ? '' : 'mask', isImportant: false, line: 0 },
+          ...{ action: entry.action, listId: entry.listId, rewrite: entry.rewrite },
+          matchedName: nameOf(view, labels),
+          won: entry === winner,
+        },
+      ];
+    });
+}
+
+function isByPolicy(verdict: Verdict): boolean {
+  return verdict === VERDICT_POLICY_ALLOW || verdict === VERDICT_POLICY_BLOCK;
 }
 
 function isAllow(rank: number): boolean {

@@ -11,10 +11,10 @@ import { LIMITS } from '../contract/limits.ts';
 import { OUTCOME, REASON } from '../contract/outcome.ts';
 import { rehearse, type Keeper, type Rehearsal } from './explain-run.ts';
 import { collectMatches, type ExplainedMatch } from './explain-matches.ts';
-import { createMatchContext, fillContext, type MatchContext } from './match-context.ts';
+import type { MatchContext } from './match-context.ts';
 import { readName, writeName } from './name.ts';
 import type { Policy } from './policy.ts';
-import { Query } from './query.ts';
+import type { Query } from './query.ts';
 import { typeNumber } from './record-type.ts';
 import {
   findSpecialZone,
@@ -23,7 +23,18 @@ import {
   zoneKind,
   zoneLabels,
 } from './special-zones.ts';
-import { decide, isBlock, VERDICT_NONE, type Verdict } from './verdict.ts';
+import { knowClient } from './steps/client.ts';
+import { Turn } from './turn.ts';
+import {
+  decide,
+  isBlock,
+  isByTable,
+  isUserAllow,
+  VERDICT_LIST_ALLOW,
+  VERDICT_LIST_BLOCK,
+  VERDICT_NONE,
+  type Verdict,
+} from './verdict.ts';
 import { CLASS, HEADER_BYTES, writeUint16 } from './wire.ts';
 
 export interface ExplainedQuestion {
@@ -43,6 +54,8 @@ export interface Explanation {
   readonly type: number;
   /** What becomes of it. */
   readonly now: Rehearsal;
+  /** Whether anything is filtered for this client now. */
+  readonly isOn: boolean;
   /** What would become of it if filtering were on; the same as `now` when it is. */
   readonly filtered: Rehearsal;
   readonly decision: 'blocked' | 'allowed' | 'rewritten' | 'local' | 'rejected';
@@ -52,31 +65,37 @@ export interface Explanation {
   readonly verdict: Verdict;
   /** Layer by layer in the order in which they decide; in a layer the most specific first. */
   readonly matches: readonly ExplainedMatch[];
-  /** For verdicts about other names by `judge`. */
+  /** Of the client; for `judge`. */
   readonly context: MatchContext;
 }
 
 /** @throws AppError ARGUMENT_INVALID when name or type cannot be read */
 export function explain({ policy, name, type, address, kept }: ExplainedQuestion): Explanation {
   const packet = writeQuestion(name, type);
-  const query = new Query();
+  const turn = new Turn();
+  const { query, context } = turn;
   query.read(packet, 0, packet.length);
+  turn.address = address;
+  knowClient(turn, policy);
   const now = rehearse(policy, packet, address, kept);
-  const filtered = policy.filtering
-    ? now
-    : rehearse({ ...policy, filtering: true }, packet, address, kept);
-  const context = createMatchContext();
-  fillContext(context, query.type, address);
+  const isOn = policy.filtering && context.profile.filtering;
+  const filtered = isOn ? now : rehearse(switchedOn(policy, context), packet, address, kept);
   const verdict = decide(policy, query, context);
   const isOverruled =
     filtered.reason === REASON.specialName || filtered.reason === REASON.localRecord;
   return {
     name: suffixOf(query, query.labelCount),
-    ...{ type: query.type, now, filtered, verdict, context },
+    ...{ type: query.type, now, filtered, isOn, verdict, context },
     decision: decisionOf(now),
-    special: now.outcome === OUTCOME.local ? describeSpecial(query) : '',
+    special: now.reason === REASON.specialName ? describeSpecial(query) : '',
     matches: collectMatches(policy, query, context, isOverruled ? VERDICT_NONE : verdict),
   };
+}
+
+/** The policy as if filtering were on, for everybody and for this client. */
+function switchedOn(policy: Policy, { profile }: MatchContext): Policy {
+  const everybody = { ...profile, filtering: true };
+  return { ...policy, filtering: true, clients: null, everybody };
 }
 
 function decisionOf({ outcome, reason }: Rehearsal): Explanation['decision'] {
@@ -96,20 +115,33 @@ function isOwn(reason: number): boolean {
   return reason === REASON.specialName || reason === REASON.localRecord || reason === REASON.none;
 }
 
-/** What the filter says of another name, which an answer to this question leads to. */
-export function judge(
-  policy: Policy,
-  { context }: Explanation,
-  name: string,
-): { readonly isBlocked: boolean; readonly matches: readonly ExplainedMatch[] } {
-  const packet = writeQuestion(name, 'A');
-  const query = new Query();
+/** What the filter says of a name that the answer leads to; see steps/second-look.ts. */
+export interface TargetVerdict {
+  readonly isBlocked: boolean;
+  /** The rules that name it; the deciding one has `won`. */
+  readonly matches: readonly ExplainedMatch[];
+  /** Why a block does not count here; '' when it does, or when there is none. */
+  readonly spared: '' | 'user' | 'list';
+}
+
+export function judge(policy: Policy, found: Explanation, target: string): TargetVerdict {
+  const { context } = found;
+  const packet = writeQuestion(target, String(found.type));
+  const { query } = new Turn();
   query.read(packet, 0, packet.length);
   const verdict = decide(policy, query, context);
-  return {
-    isBlocked: isBlock(verdict),
-    matches: collectMatches(policy, query, context, verdict),
-  };
+  const isRedirect = isByTable(verdict) && context.entry?.action === 'redirect';
+  const matches = collectMatches(policy, query, context, verdict);
+  if (!isBlock(verdict) || isRedirect) return { isBlocked: false, matches, spared: '' };
+  const spared = sparedBy(found, verdict);
+  return { isBlocked: spared === '' && found.isOn, matches, spared };
+}
+
+function sparedBy(found: Explanation, verdict: Verdict): TargetVerdict['spared'] {
+  if (isUserAllow(found.verdict)) return 'user';
+  const onlyRules =
+    found.verdict === VERDICT_LIST_ALLOW || found.filtered.reason === REASON.specialName;
+  return verdict === VERDICT_LIST_BLOCK && onlyRules ? 'list' : '';
 }
 
 function describeSpecial(query: Query): string {

@@ -4,6 +4,8 @@
  * One object per data-plane thread (it lies in the Turn), refilled for each query; explain.ts makes
  * one of its own. Allocates nothing after that.
  */
+import { NO_PROFILE, type ClientProfile } from './client-profile.ts';
+import type { TableEntry } from './policy-table.ts';
 import { copyBytes, TYPE } from './wire.ts';
 
 export interface MatchContext {
@@ -17,6 +19,12 @@ export interface MatchContext {
   clientTags: readonly string[];
   /** Index = list id, 1 = this list applies to this client; null: all lists apply. */
   listMask: Uint8Array | null;
+  /** What holds for this client. */
+  profile: ClientProfile;
+  /** The policy or service that the last `decide` of verdict.ts went by. */
+  entry: TableEntry | null;
+  /** Labels of the name that it named. */
+  entryLabels: number;
 }
 
 const ADDRESS_BYTES = 16;
@@ -30,6 +38,9 @@ export function createMatchContext(): MatchContext {
     clientNames: NO_TEXTS,
     clientTags: NO_TEXTS,
     listMask: null,
+    profile: NO_PROFILE,
+    entry: null,
+    entryLabels: 0,
   };
 }
 
@@ -41,6 +52,15 @@ export function fillContext(context: MatchContext, type: number, address: Uint8A
   } else {
     context.clientAddress.fill(0);
   }
+}
+
+/** Takes over what holds for a client. */
+export function takeProfile(context: MatchContext, profile: ClientProfile): void {
+  if (context.profile === profile) return;
+  context.profile = profile;
+  context.clientNames = profile.names;
+  context.clientTags = profile.tags;
+  context.listMask = profile.listMask;
 }
 
 /** Whether a list applies to the client of this context. */

@@ -1,4 +1,5 @@
 /** What the steps work with: one object per engine, made by engine.ts. */
+import type { AliasChain } from './alias-chain.ts';
 import type { AnswerInspector, RebindingGuard } from './answer-inspector.ts';
 import type { AnswerName } from './answer-name.ts';
 import type { AnswerRewriter } from './answer-rewriter.ts';
@@ -26,6 +27,8 @@ export interface Parts {
   readonly rewriter: AnswerRewriter;
   /** Of its own, because a query may come in while late answers are being sent. */
   readonly coverRewriter: AnswerRewriter;
+  /** Aliases of ours that the answer begins with. */
+  readonly chain: AliasChain;
   /** Scratch for names that answers lead to. */
   readonly targetName: AnswerName;
   /** Null: nobody is woken, stale answers are given when the upstreams have failed. */

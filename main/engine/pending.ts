@@ -7,6 +7,7 @@
  */
 import { LIMITS } from '../contract/limits.ts';
 import type { Reason } from '../contract/outcome.ts';
+import type { SavedChain } from './alias-chain.ts';
 import type { ReplyTo } from './ports.ts';
 import type { Query } from './query.ts';
 import type { Turn } from './turn.ts';
@@ -26,8 +27,10 @@ export class Waiter {
   readonly reason: Reason;
   readonly listId: number;
   readonly matchedLabels: number;
+  /** Aliases of ours that lead from its question to the one in flight; null when it is that. */
+  readonly chain: SavedChain | null;
 
-  constructor(turn: Turn, to: ReplyTo) {
+  constructor(turn: Turn, to: ReplyTo, chain: SavedChain | null) {
     this.packet = turn.query.compact();
     this.to = to;
     this.address = turn.address.slice();
@@ -36,6 +39,7 @@ export class Waiter {
     this.reason = turn.reason;
     this.listId = turn.listId;
     this.matchedLabels = turn.matchedLabels;
+    this.chain = chain;
   }
 }
 

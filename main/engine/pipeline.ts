@@ -4,8 +4,10 @@
  *   packet in
  *     │ query.read            bytes to question and EDNS, in place          query.ts
  *     │ reject                flawed, foreign or forbidden questions        steps/reject.ts
+ *     │ answerLocalRecord     local records of the settings                 steps/local-records.ts
  *     │ answerSpecialName     localhost, .local, private reverse zones ...  steps/special-names.ts
- *     │ filter                user rules, then lists                        steps/filter.ts
+ *     │ filter                rules, policies, services, lists; what they   steps/filter.ts
+ *     │                       rewrite, and who asks                         steps/rewrite.ts
  *     │ answerAny             ANY gets one small record                     steps/any.ts
  *     │ answerFromCache       fresh answers, remembered failures; second    steps/cached.ts
  *     │                       look at names they lead to                    steps/second-look.ts
@@ -24,6 +26,7 @@ import { answerAny } from './steps/any.ts';
 import { answerFromCache } from './steps/cached.ts';
 import { filter } from './steps/filter.ts';
 import { forward, refresh } from './steps/forward.ts';
+import { answerLocalRecord } from './steps/local-records.ts';
 import { reject } from './steps/reject.ts';
 import { answerSpecialName } from './steps/special-names.ts';
 
@@ -45,8 +48,10 @@ export function runPipeline(
   if (status === QUERY_IGNORED) return 0;
   turn.limitAnswer();
   let written = reject(turn, status);
+  if (written === 0) written = answerLocalRecord(turn, parts);
   if (written === 0) written = answerSpecialName(turn, policy);
-  if (written === 0) written = filter(turn, policy);
+  if (written === 0) written = filter(turn, parts);
+  if (turn.isDropped) return 0;
   if (written === 0) written = answerAny(turn);
   if (written !== 0) return written;
   const hash = cache.keyHash(turn.query);

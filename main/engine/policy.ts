@@ -2,6 +2,9 @@
  * The engine's immutable view of the settings: built by service/policy-builder.ts, sent to each
  * data-plane thread whole, and swapped by reference between two packets.
  */
+import type { ClientProfile, ProfileTable } from './client-profile.ts';
+import type { LocalRecords } from './local-records.ts';
+import type { PolicyTable } from './policy-table.ts';
 import type { RuleSet } from './rule-set.ts';
 import type { SuffixSet } from './suffix-set.ts';
 
@@ -35,6 +38,15 @@ export interface Policy {
   readonly rules: RuleSet;
   /** All enabled lists, compiled. */
   readonly lists: RuleSet;
+  /** What holds for everybody who has no profile of its own; nothing beyond rules and lists if absent. */
+  readonly everybody?: ClientProfile;
+  /** Profiles by address; null when all clients are alike. */
+  readonly clients?: ProfileTable | null;
+  /** The user's policies. */
+  readonly policies?: PolicyTable | null;
+  /** Blocked services, safe search, bypass prevention. */
+  readonly services?: PolicyTable | null;
+  readonly records?: LocalRecords | null;
   readonly cache: {
     readonly entriesMax: number;
     readonly ttlMinSeconds: number;
@@ -64,5 +76,8 @@ export interface Policy {
 
 /** List id of the user's own rules. */
 export const LIST_ID_RULES = 0;
-/** List id of "no list". Ids of real lists are 1..65534 and stay with a list for its life. */
+/** Ids from here are policies, and from there services; service/filter-names.ts. */
+export const LIST_ID_POLICIES = 60_000;
+export const LIST_ID_SERVICES = 61_000;
+/** List id of "no list". Ids of real lists are 1..59999 and stay with a list for its life. */
 export const LIST_ID_NONE = 65_535;

@@ -5,7 +5,9 @@
  * ourselves, AD only for clients that understand it (RFC 6840 §5.7 and §5.8), Z clear. The question
  * is the client's own, byte for byte. An OPT record is there exactly when the query had one.
  */
+import type { AliasChain } from './alias-chain.ts';
 import type { Answer } from './answer.ts';
+import type { RewriteRecord } from './rule-set.ts';
 import type { Turn } from './turn.ts';
 import {
   CLASS,
@@ -99,12 +101,30 @@ export function writeAnswer(
   fixedTtl: number,
   ede: number,
 ): number {
+  return writeBehind(turn, null, answer, ageSeconds, fixedTtl, ede);
+}
+
+/**
+ * The same behind aliases of ours, to whose last target the answer belongs.
+ *
+ * @param chain  null for none
+ */
+export function writeBehind(
+  turn: Turn,
+  chain: AliasChain | null,
+  answer: Answer,
+  ageSeconds: number,
+  fixedTtl: number,
+  ede: number,
+): number {
   const { out, outStart, query } = turn;
-  const bodyAt = startReply(turn, answer.rcode, false);
+  const chainAt = startReply(turn, answer.rcode, false);
+  const bodyAt = chainAt + (chain === null ? 0 : chain.length);
   const optBytes = query.hasEdns ? OPT_BYTES + optionBytes(turn, ede) : 0;
   const total = bodyAt - outStart + answer.bodyLength + optBytes;
-  if (answer.isTruncated || total > turn.limitBytes) return truncate(turn, bodyAt, answer.rcode);
-  writeUint16(out, outStart + 6, answer.answerCount);
+  if (answer.isTruncated || total > turn.limitBytes) return truncate(turn, chainAt, answer.rcode);
+  if (chain !== null) copyBytes(chain.bytes, 0, out, chainAt, chain.length);
+  writeUint16(out, outStart + 6, answer.answerCount + (chain === null ? 0 : chain.count));
   writeUint16(out, outStart + 8, answer.authorityCount);
   writeUint16(out, outStart + 10, answer.additionalCount);
   const understandsAd = query.dnssecOk || (query.flagsLow & FLAG.authenticated) !== 0;
@@ -114,6 +134,42 @@ export function writeAnswer(
   copyBytes(answer.bytes, answer.bodyAt, out, bodyAt, answer.bodyLength);
   if (ageSeconds !== 0 || fixedTtl >= 0) ageTtls(out, bodyAt, answer, ageSeconds, fixedTtl);
   return finish(turn, bodyAt + answer.bodyLength, answer.rcode, ede);
+}
+
+/**
+ * NOERROR with aliases of ours and those of the records that have the type asked for, owned by the
+ * last target.
+ *
+ * @param chain  null for none: the question name owns the records
+ */
+export function writeRecords(
+  turn: Turn,
+  chain: AliasChain | null,
+  records: readonly RewriteRecord[],
+  authoritative: boolean,
+  ede: number,
+): number {
+  const { out, outStart, query } = turn;
+  const chainAt = startReply(turn, 0, authoritative);
+  let at = chainAt;
+  let count = 0;
+  if (chain !== null) {
+    copyBytes(chain.bytes, 0, out, at, chain.length);
+    at += chain.length;
+    count = chain.count;
+  }
+  const optBytes = query.hasEdns ? OPT_BYTES + optionBytes(turn, ede) : 0;
+  for (const { type, ttl, rdata } of records) {
+    if (type !== query.type) continue;
+    const next = at + 12 + rdata.length;
+    if (next - outStart + optBytes > turn.limitBytes) return truncate(turn, chainAt, 0);
+    writeRecord(out, at, type, ttl, rdata);
+    if (chain !== null) writeUint16(out, at, 0xc000 | chain.targetAt);
+    at = next;
+    count++;
+  }
+  writeUint16(out, outStart + 6, count);
+  return finish(turn, at, 0, ede);
 }
 
 /** Nothing but the hint to ask over TCP. */

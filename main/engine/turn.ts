@@ -51,6 +51,8 @@ export class Turn {
 
   /** What the filter said of the name. */
   verdict: Verdict = VERDICT_NONE;
+  /** Nothing is to be answered, but it is counted and logged. */
+  isDropped = false;
   /** There is an expired answer in reserve. */
   hasStale = false;
   /** An answer was given from the cache, which should be fetched anew. */
@@ -71,6 +73,7 @@ export class Turn {
     this.isTruncated = false;
     this.matchedLength = 0;
     this.verdict = VERDICT_NONE;
+    this.isDropped = false;
     this.hasStale = false;
     this.wantsRefresh = false;
   }

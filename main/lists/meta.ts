@@ -20,7 +20,7 @@ export interface CopyMeta {
 }
 
 export interface ListMeta {
-  /** 1..65534. Stays with the list, also after its removal while it is remembered. */
+  /** 1..LIST_ID_MAX. Stays with the list, also after its removal while it is remembered. */
   readonly id: number;
   readonly name: string;
   readonly url: string;
@@ -39,7 +39,7 @@ export interface ListMeta {
   readonly ignored: readonly IgnoredLines[];
 }
 
-export const LIST_ID_MAX = 65_534;
+export const LIST_ID_MAX = 59_999;
 
 /** A list that was never fetched. */
 export function newListMeta(id: number, name: string, url: string): ListMeta {

@@ -39,6 +39,11 @@ const reasonTexts: Record<ReasonName, string> = {
   rebinding: 'Public name with a private address',
   cname: 'Leads to a blocked name',
   'rate-limited': 'Too many queries from this client',
+  policy: 'A policy of yours',
+  service: 'A blocked service',
+  'safe-search': 'Safe search',
+  bypass: 'A way past the filter',
+  'local-record': 'Your local record',
 };
 
 /** Answers worth a word of their own; RFC 1035 §4.1.1. */

@@ -10,7 +10,7 @@ import type { Parts } from '../parts.ts';
 import { writeAnswer, writeEmpty, writeNegative } from '../reply.ts';
 import type { Turn } from '../turn.ts';
 import { EDE, RCODE } from '../wire.ts';
-import { writeBlocked } from './filter.ts';
+import { writeBlocked } from './blocked.ts';
 import { leadsToBlocked } from './second-look.ts';
 
 /** TTL of a stale answer. RFC 8767 §4. */
@@ -70,9 +70,13 @@ export function writeKept(
   parts: Parts,
 ): number {
   const { policy } = parts;
-  if (answer.hasTargets && answer.passedVersion !== policy.version) {
+  // What one client may see another one perhaps may not: then it is not remembered.
+  const isForAll = !policy.clients && !policy.rules.isPerClient && !policy.lists.isPerClient;
+  if (answer.hasTargets && !(isForAll && answer.passedVersion === policy.version)) {
     if (leadsToBlocked(turn, policy, answer, parts.targetName)) return writeBlocked(turn, policy);
-    if (answer === parts.cached && policy.filtering) parts.cache.setPassed(answer, policy.version);
+    if (isForAll && answer === parts.cached && policy.filtering) {
+      parts.cache.setPassed(answer, policy.version);
+    }
   }
   turn.outcome = outcome;
   if (answer.isStripped) return writeStripped(turn, answer, ageSeconds, fixedTtl);

@@ -1,47 +1,71 @@
 /**
- * Step 3 of the pipeline: the user's rules and the lists. It stands before the cache, so that a new
- * block acts at once on names that are cached. Who wins is in verdict.ts.
+ * Step 4 of the pipeline: rules, policies, services and lists. It stands before the cache, so that
+ * a new block acts at once on names that are cached. Who wins is in verdict.ts.
  */
 import { OUTCOME, REASON, type Reason } from '../../contract/outcome.ts';
 import { CONNECTIVITY_NAMES } from '../connectivity.ts';
-import { fillContext } from '../match-context.ts';
+import type { Parts } from '../parts.ts';
 import { LIST_ID_NONE, type Policy } from '../policy.ts';
-import { writeEmpty, writeNegative, writeOne } from '../reply.ts';
 import type { Turn } from '../turn.ts';
 import {
   decide,
   decidingLabels,
   decidingList,
+  decidingRewrite,
   isBlock,
+  isByTable,
+  VERDICT_CLIENT_ALLOW,
   VERDICT_LIST_ALLOW,
   VERDICT_LIST_BLOCK,
   VERDICT_NONE,
+  VERDICT_POLICY_ALLOW,
   VERDICT_USER_ALLOW,
-  VERDICT_USER_BLOCK,
 } from '../verdict.ts';
-import { CLASS, EDE, RCODE, TYPE } from '../wire.ts';
+import { CLASS } from '../wire.ts';
+import { writeBlocked } from './blocked.ts';
+import { knowClient } from './client.ts';
+import { answerRewrite, BY_LIST, BY_USER } from './rewrite.ts';
 
-const NULL_V4 = new Uint8Array(4);
-const NULL_V6 = new Uint8Array(16);
-
-/** Answers a blocked name; 0 lets the query pass, with the reason noted if it was allowed. */
-export function filter(turn: Turn, policy: Policy): number {
+/** Answers a blocked or rewritten name; 0 lets the query pass, with the reason noted. */
+export function filter(turn: Turn, parts: Parts): number {
+  const { policy } = parts;
   if (turn.query.qclass !== CLASS.internet) return 0;
   if (!policy.filtering) {
     turn.reason = REASON.paused;
     return 0;
   }
-  fillContext(turn.context, turn.query.type, turn.address);
+  knowClient(turn, policy);
+  if (!turn.context.profile.filtering) {
+    turn.reason = REASON.paused;
+    return 0;
+  }
   const verdict = decide(policy, turn.query, turn.context);
   turn.verdict = verdict;
   if (verdict === VERDICT_NONE) return 0;
-  if (isBlock(verdict) && !isKeptOpen(turn, verdict)) {
-    turn.outcome = OUTCOME.blocked;
-    note(turn, policy, verdict === VERDICT_USER_BLOCK ? REASON.rule : REASON.list);
-    return writeBlocked(turn, policy);
+  if (!isBlock(verdict)) {
+    if (beatsBlock(turn, policy)) note(turn, policy, allowReason(turn));
+    return 0;
   }
-  if (beatsBlock(turn, policy)) note(turn, policy, REASON.allowRule);
-  return 0;
+  return isKeptOpen(turn, verdict) ? 0 : block(turn, parts);
+}
+
+function block(turn: Turn, parts: Parts): number {
+  const { policy } = parts;
+  const { verdict, context } = turn;
+  turn.outcome = OUTCOME.blocked;
+  note(turn, policy, blockReason(turn));
+  const rewrite = decidingRewrite(policy, verdict, context);
+  if (rewrite === null) return writeBlocked(turn, policy);
+  return answerRewrite(turn, rewrite, verdict === VERDICT_LIST_BLOCK ? BY_LIST : BY_USER, parts);
+}
+
+function blockReason({ verdict, context }: Turn): Reason {
+  if (isByTable(verdict)) return (context.entry?.reason ?? REASON.policy) as Reason;
+  return verdict === VERDICT_LIST_BLOCK ? REASON.list : REASON.rule;
+}
+
+function allowReason({ verdict }: Turn): Reason {
+  return verdict === VERDICT_POLICY_ALLOW ? REASON.policy : REASON.allowRule;
 }
 
 /** Connectivity checks are not for lists to block. Decided by us: no list is named for it. */
@@ -52,38 +76,22 @@ function isKeptOpen(turn: Turn, verdict: number): boolean {
   return true;
 }
 
-/** An allow entry is worth a note only where something would have blocked. */
+/** An allow entry is worth a note only where something would have blocked; a policy always is. */
 function beatsBlock(turn: Turn, policy: Policy): boolean {
   const { rules, lists } = policy;
-  if (turn.verdict === VERDICT_LIST_ALLOW) return lists.hasBlock;
-  if (turn.verdict !== VERDICT_USER_ALLOW) return false;
-  if (rules.hasBlock) return true;
+  const { verdict, context } = turn;
+  if (verdict === VERDICT_LIST_ALLOW) return lists.hasBlock;
+  if (verdict === VERDICT_POLICY_ALLOW) return true;
+  const own = verdict === VERDICT_CLIENT_ALLOW ? context.profile.rules : null;
+  if (verdict !== VERDICT_USER_ALLOW && own === null) return false;
+  if ((own ?? rules).hasBlock) return true;
   if (lists.ruleCount === 0) return false;
-  lists.match(turn.query, turn.context);
+  lists.match(turn.query, context);
   return lists.hasBlock;
 }
 
 function note(turn: Turn, policy: Policy, reason: Reason): void {
   turn.reason = reason;
-  turn.listId = decidingList(policy, turn.verdict);
-  turn.matchedLabels = decidingLabels(policy, turn.verdict);
-}
-
-/** The answer that the settings choose for a block. Also for steps/second-look.ts. */
-export function writeBlocked(turn: Turn, policy: Policy): number {
-  const ttl = policy.blockingTtlSeconds;
-  switch (policy.blockingAnswer) {
-    case 'refused':
-      return writeEmpty(turn, RCODE.refused, EDE.blocked);
-    case 'nxdomain':
-      return writeNegative(turn, RCODE.nxDomain, 0, ttl, false, EDE.blocked);
-    case 'nodata':
-      return writeNegative(turn, RCODE.noError, 0, ttl, false, EDE.blocked);
-    case 'null-address': {
-      const { type } = turn.query;
-      if (type === TYPE.a) return writeOne(turn, type, ttl, NULL_V4, false, EDE.blocked);
-      if (type === TYPE.aaaa) return writeOne(turn, type, ttl, NULL_V6, false, EDE.blocked);
-      return writeNegative(turn, RCODE.noError, 0, ttl, false, EDE.blocked);
-    }
-  }
+  turn.listId = decidingList(policy, turn.verdict, turn.context);
+  turn.matchedLabels = decidingLabels(policy, turn.verdict, turn.context);
 }

@@ -8,6 +8,7 @@ import { OUTCOME, REASON } from '../../contract/outcome.ts';
 import type { Parts } from '../parts.ts';
 import { Waiter, type PendingQuestion } from '../pending.ts';
 import type { ExchangeResult } from '../ports.ts';
+import type { Query } from '../query.ts';
 import { writeEmpty } from '../reply.ts';
 import type { Turn } from '../turn.ts';
 import { writeUpstreamQuery } from '../upstream-query.ts';
@@ -40,7 +41,7 @@ export function forward(turn: Turn, hash: number, parts: Parts): number {
   if (question === null) return turnAway(turn, hash, parts);
   const later = wait(turn, question, parts);
   if (turn.hasStale) setAlarm(question, parts);
-  ask(turn, question, parts);
+  ask(turn.query, question, parts);
   return later;
 }
 
@@ -54,12 +55,27 @@ export function refresh(turn: Turn, hash: number, parts: Parts): void {
   question.isRefresh = true;
   parts.refreshes++;
   tally.add(PREFETCHED);
-  ask(turn, question, parts);
+  ask(turn.query, question, parts);
 }
 
-function ask(turn: Turn, question: PendingQuestion, parts: Parts): void {
+/** Asks for the last target of `parts.chain`, in the name of the client in the turn. */
+export function forwardChain(turn: Turn, hash: number, parts: Parts): number {
+  const { pending, tally, chain } = parts;
+  if (turn.client === null) return 0;
+  const inFlight = pending.find(chain.target, hash);
+  if (inFlight !== null && !pending.hasRoom(inFlight)) return turnAway(turn, hash, parts);
+  const question = inFlight ?? pending.open(chain.target, hash);
+  if (question === null) return turnAway(turn, hash, parts);
+  question.packet ??= chain.target.compact();
+  pending.wait(question, new Waiter(turn, turn.client.hold(), chain.save()));
+  if (inFlight === null) ask(chain.target, question, parts);
+  else tally.add(JOINED);
+  return LATER;
+}
+
+function ask(query: Query, question: PendingQuestion, parts: Parts): void {
   parts.tally.set(PENDING, parts.pending.size);
-  const length = writeUpstreamQuery(turn.query, parts.upstreamQuery);
+  const length = writeUpstreamQuery(query, parts.upstreamQuery);
   parts.exchange.exchange(parts.upstreamQuery, length, (result: ExchangeResult) => {
     if (question.isRefresh) parts.refreshes--;
     if (!parts.isClosed) settle(question, result, parts);
@@ -77,7 +93,7 @@ function setAlarm(question: PendingQuestion, parts: Parts): void {
 
 function wait(turn: Turn, question: PendingQuestion, parts: Parts): number {
   if (turn.client === null) return 0;
-  const waiter = new Waiter(turn, turn.client.hold());
+  const waiter = new Waiter(turn, turn.client.hold(), null);
   parts.pending.wait(question, waiter);
   return LATER;
 }

@@ -11,17 +11,17 @@ import { OUTCOME, REASON } from '../../contract/outcome.ts';
 import type { AnswerName } from '../answer-name.ts';
 import { hasTarget, type Answer } from '../answer.ts';
 import { CONNECTIVITY_NAMES } from '../connectivity.ts';
-import { fillContext } from '../match-context.ts';
 import type { Policy } from '../policy.ts';
 import type { Turn } from '../turn.ts';
 import {
   decide,
   decidingLabels,
   decidingList,
+  isBlock,
+  isByTable,
+  isUserAllow,
   VERDICT_LIST_ALLOW,
   VERDICT_LIST_BLOCK,
-  VERDICT_USER_ALLOW,
-  VERDICT_USER_BLOCK,
 } from '../verdict.ts';
 import {
   CLASS,
@@ -32,6 +32,7 @@ import {
   skipName,
   TYPE,
 } from '../wire.ts';
+import { knowClient } from './client.ts';
 
 /** Whether the answer leads to a blocked name; notes which, and why, in the turn. */
 export function leadsToBlocked(
@@ -42,9 +43,10 @@ export function leadsToBlocked(
 ): boolean {
   const { query } = turn;
   if (!answer.hasTargets || !policy.filtering || query.qclass !== CLASS.internet) return false;
-  fillContext(turn.context, query.type, turn.address);
+  knowClient(turn, policy);
+  if (!turn.context.profile.filtering) return false;
   const own = decide(policy, query, turn.context);
-  if (own === VERDICT_USER_ALLOW) return false;
+  if (isUserAllow(own)) return false;
   const onlyRules = own === VERDICT_LIST_ALLOW || CONNECTIVITY_NAMES.has(query);
   return hasBlockedTarget(turn, policy, answer, name, onlyRules);
 }
@@ -76,13 +78,15 @@ function hasBlockedTarget(
 }
 
 function isBlocked(turn: Turn, policy: Policy, name: AnswerName, onlyRules: boolean): boolean {
-  const verdict = decide(policy, name, turn.context);
-  const blocks = verdict === VERDICT_USER_BLOCK || (verdict === VERDICT_LIST_BLOCK && !onlyRules);
-  if (!blocks) return false;
+  const { context } = turn;
+  const verdict = decide(policy, name, context);
+  if (!isBlock(verdict) || (verdict === VERDICT_LIST_BLOCK && onlyRules)) return false;
+  // A redirect is for who asks for the name itself.
+  if (isByTable(verdict) && context.entry?.action === 'redirect') return false;
   turn.outcome = OUTCOME.blocked;
   turn.reason = REASON.cname;
-  turn.listId = decidingList(policy, verdict);
-  const labels = decidingLabels(policy, verdict);
+  turn.listId = decidingList(policy, verdict, context);
+  const labels = decidingLabels(policy, verdict, context);
   turn.matchedLabels = labels;
   // A pattern names no part of it: the whole name is told.
   const start = labels === 0 ? 0 : (name.labelStarts[name.labelCount - labels] as number);

@@ -12,6 +12,7 @@ import { OUTCOME, REASON, type Reason } from '../../contract/outcome.ts';
 import { LOOK_CLEAN, LOOK_WRONG } from '../answer-inspector.ts';
 import type { Answer } from '../answer.ts';
 import { tickAt, TICKS_PER_SECOND } from '../cache.ts';
+import type { SavedChain } from '../alias-chain.ts';
 import type { Parts } from '../parts.ts';
 import type { PendingQuestion, Waiter } from '../pending.ts';
 import type { ExchangeResult } from '../ports.ts';
@@ -19,6 +20,7 @@ import { writeEmpty } from '../reply.ts';
 import type { Turn } from '../turn.ts';
 import { EDE, RCODE } from '../wire.ts';
 import { answerStale, writeKept } from './cached.ts';
+import { writeFollowed, writeFollowedStale } from './followed.ts';
 
 /** How long a failure is remembered. RFC 9520 §3.2: at least one second, at most five minutes. */
 const FAILURE_SECONDS = 5;
@@ -47,7 +49,10 @@ export function settle(question: PendingQuestion, result: ExchangeResult, parts:
     resumeWaiter(turn, waiter, parts);
     turn.upstream = result.upstream;
     verdict ??= judge(question.hash, result, parts);
-    const written = write(turn, question.hash, verdict, result, parts);
+    const written =
+      waiter.chain === null
+        ? write(turn, question.hash, verdict, result, parts)
+        : writeAtEnd(turn, waiter.chain, question.hash, verdict, result, parts);
     // First the account: sending may bring the next query of a TCP connection into the turn.
     tally.answered(turn, parts.policy.logMode);
     waiter.to.send(parts.lateAnswer, 0, written);
@@ -183,4 +188,25 @@ function write(
   turn.outcome = OUTCOME.failed;
   if (answer === null) return writeEmpty(turn, verdict.rcode, verdict.ede);
   return writeEmpty(turn, RCODE.servFail, EDE.noReachableAuthority);
+}
+
+/** The same for a waiter whose question leads to this one by aliases of ours. */
+function writeAtEnd(
+  turn: Turn,
+  chain: SavedChain,
+  hash: number,
+  { answer, rcode, ede }: Verdict,
+  result: ExchangeResult,
+  parts: Parts,
+): number {
+  parts.chain.restore(turn.query, chain);
+  if (answer !== null && !(answer.isTruncated && turn.transport === 'tcp')) {
+    return writeFollowed(turn, answer, 0, -1, parts);
+  }
+  const stale = writeFollowedStale(turn, hash, parts);
+  if (stale !== 0) return stale;
+  turn.outcome = OUTCOME.failed;
+  turn.reason = failureReason(result);
+  if (answer !== null) return writeEmpty(turn, RCODE.servFail, EDE.noReachableAuthority);
+  return writeEmpty(turn, isFailure(rcode) ? RCODE.servFail : rcode, ede);
 }

@@ -1,0 +1,49 @@
+/**
+ * Answers that begin with aliases of ours (parts.chain) and go on with what cache or upstream say
+ * of the last target. Plain stub resolvers need the addresses: they do not ask again for a CNAME
+ * alone. Used by steps/rewrite.ts at once, and by steps/settle.ts later.
+ */
+import { OUTCOME } from '../../contract/outcome.ts';
+import type { Answer } from '../answer.ts';
+import { CACHE_STALE, CACHE_STALE_NOW } from '../cache.ts';
+import type { Parts } from '../parts.ts';
+import { writeBehind, writeEmpty } from '../reply.ts';
+import type { Turn } from '../turn.ts';
+import { EDE, HEADER_BYTES, RCODE } from '../wire.ts';
+
+/** TTL of a stale answer. RFC 8767 §4. */
+const STALE_TTL_SECONDS = 30;
+
+/**
+ * Writes the chain and an answer to the question for its last target.
+ *
+ * @param ageSeconds  taken off every TTL of the answer
+ * @param fixedTtl    instead, the TTL of every record of it; -1 for none
+ */
+export function writeFollowed(
+  turn: Turn,
+  answer: Answer,
+  ageSeconds: number,
+  fixedTtl: number,
+  parts: Parts,
+): number {
+  const { chain, coverRewriter: rewriter } = parts;
+  turn.outcome = OUTCOME.local;
+  // What pointed into the question for the target now points to where the chain has it.
+  const shift = chain.targetAt - HEADER_BYTES;
+  if (!rewriter.rewrite(answer, chain.target.questionLength, shift, null)) {
+    turn.outcome = OUTCOME.failed;
+    return writeEmpty(turn, RCODE.servFail, EDE.other);
+  }
+  rewriter.answer.isTruncated = answer.isTruncated;
+  return writeBehind(turn, chain, rewriter.answer, ageSeconds, fixedTtl, EDE.forgedAnswer);
+}
+
+/** The same with an expired answer, because the upstreams gave none; 0 when there is none. */
+export function writeFollowedStale(turn: Turn, hash: number, parts: Parts): number {
+  const { cache, cached, chain, staleOff } = parts;
+  const status = cache.lookup(chain.target, hash, turn.tick, cached);
+  const isUsable = status === CACHE_STALE || status === CACHE_STALE_NOW;
+  if (!isUsable || staleOff.covers(chain.target)) return 0;
+  return writeFollowed(turn, cached, 0, STALE_TTL_SECONDS, parts);
+}
