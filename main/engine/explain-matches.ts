@@ -28,7 +28,7 @@ import {
 import { TYPE } from './wire.ts';
 
 export interface ExplainedMatch {
-  readonly layer: 'client' | 'user' | 'policy' | 'service' | 'list';
+  readonly layer: 'first' | 'client' | 'user' | 'policy' | 'service' | 'list';
   readonly action: 'block' | 'allow' | 'redirect';
   readonly isImportant: boolean;
   /** As in policy.ts: 0 for rules of the user's own. */
@@ -56,12 +56,13 @@ export function collectMatches(
   context: MatchContext,
   verdict: Verdict,
 ): ExplainedMatch[] {
-  const { rules, lists, policies, services } = policy;
+  const { firstRules, rules, lists, policies, services } = policy;
   const { profile } = context;
   const deciding = decidingRules(policy, verdict, context);
   const entry = isByPolicy(verdict) || verdict === VERDICT_SERVICE_BLOCK ? context.entry : null;
   const seen = { view, context };
   return [
+    ...(firstRules ? ofRules('first', firstRules, seen, deciding) : []),
     ...(profile.rules ? ofRules('client', profile.rules, seen, deciding) : []),
     ...ofRules('user', rules, seen, deciding),
     ...(policies ? ofTable('policy', policies, seen, profile.policyMask, entry) : []),

@@ -71,7 +71,11 @@ export function writeKept(
 ): number {
   const { policy } = parts;
   // What one client may see another one perhaps may not: then it is not remembered.
-  const isForAll = !policy.clients && !policy.rules.isPerClient && !policy.lists.isPerClient;
+  const isForAll =
+    !policy.clients &&
+    policy.firstRules?.isPerClient !== true &&
+    !policy.rules.isPerClient &&
+    !policy.lists.isPerClient;
   if (answer.hasTargets && !(isForAll && answer.passedVersion === policy.version)) {
     if (leadsToBlocked(turn, policy, answer, parts.targetName)) return writeBlocked(turn, policy);
     if (isForAll && answer === parts.cached && policy.filtering) {
