@@ -25,6 +25,7 @@ import { expandServers } from './net/system-servers.ts';
 import { realClock } from './service/clock.ts';
 import { ConfigStore } from './service/config-store.ts';
 import { Closers } from './service/closers.ts';
+import { Filters } from './service/filters.ts';
 import { Health } from './service/health.ts';
 import { ListNews } from './service/list-news.ts';
 import { AddressBook } from './service/address-book.ts';
@@ -32,6 +33,7 @@ import { NetworkWatch } from './service/network-watch.ts';
 import { buildPolicy } from './service/policy-builder.ts';
 import { ProtectionSwitch } from './service/protection.ts';
 import { buildId, programVersion, rendererPath, resourcePath } from './service/resources.ts';
+import { loadServices } from './service/services.ts';
 import { Service } from './service/service.ts';
 import { SettingsCache } from './service/settings-cache.ts';
 import { hostsToResolve, UpstreamNotices, upstreamUse } from './service/upstream-notices.ts';
@@ -176,12 +178,19 @@ async function startParts(
   const lists = await openLists(options, config, bootstrap.lookup, late);
   closers.add(() => lists.close());
   say(`lists: ${String(lists.nameCount)} names`);
+  const filters = new Filters();
+  await loadServices(config);
   const policy = buildPolicy({
     version: 1,
     filtering: protection.isFiltering,
     config,
     rules: compileRules(config.rules),
     lists: lists.table,
+    filters: filters.build(config, {
+      listNames: lists.listNames,
+      nowMs: clock.wallMs(),
+      neighbours: new Map(),
+    }),
   });
   const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
   const { addressBook, upstreamNotices } = upstreams;
@@ -204,7 +213,7 @@ async function startParts(
   plane.setAddresses(addressBook.addresses);
   const log = await logOpening;
   late.service = new Service({
-    ...{ version, clock, store, protection, health, plane, lists, log, policy },
+    ...{ version, clock, store, protection, health, plane, lists, log, policy, filters },
     ...{ addressBook, upstreamNotices, network: new NetworkWatch(clock) },
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,

@@ -4,30 +4,8 @@
  * checked in service/filter-conflicts.ts.
  */
 import { z } from 'zod';
+import { POLICY_ACTIONS, RECORD_TYPES, SAFE_ENGINES, WEEKDAYS } from './filter-words.ts';
 import { LIMITS } from './limits.ts';
-
-/** What a policy does with a name; also the order at equal priority: allow, redirect, block. */
-export const POLICY_ACTIONS = ['allow', 'redirect', 'block'] as const;
-export type PolicyAction = (typeof POLICY_ACTIONS)[number];
-
-/** Days as settings write them; index = Date.getUTCDay of a wall-clock time. */
-export const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
-export type Weekday = (typeof WEEKDAYS)[number];
-
-/** Search engines whose safe form is known (service/safe-search.ts). */
-export const SAFE_ENGINES = [
-  'google',
-  'youtube',
-  'bing',
-  'duckduckgo',
-  'yandex',
-  'pixabay',
-  'brave',
-  'ecosia',
-] as const;
-export type SafeEngine = (typeof SAFE_ENGINES)[number];
-
-export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'TXT', 'MX', 'SRV', 'PTR'] as const;
 
 /** Shown to people; unique among its kind. */
 const title = z

@@ -10,9 +10,6 @@ import type { CounterName } from '../contract/counters.ts';
 import { invariant, toWire } from '../contract/errors.ts';
 import { ClientGate } from '../engine/client-gate.ts';
 import { Engine } from '../engine/engine.ts';
-import type { Policy } from '../engine/policy.ts';
-import { RuleSet } from '../engine/rule-set.ts';
-import { SuffixSet } from '../engine/suffix-set.ts';
 import { LogRing } from '../log/ring.ts';
 import { systemClock } from '../net/clock.ts';
 import { loadUdpAddon } from '../net/native-udp-addon.ts';
@@ -21,6 +18,7 @@ import { UpstreamPool } from '../net/upstream-pool.ts';
 import { readCacheFile, removeCacheFile, writeCacheFile } from './cache-file.ts';
 import { claimAlone, openListeners } from './listeners.ts';
 import type { Listeners } from './listeners.ts';
+import { openPolicy } from './open-policy.ts';
 import type { FromThread, PolicyMessage, ThreadSetup, ToThread } from './messages.ts';
 
 /** Counters that tell a present state; a thread that ended left them as they were. */
@@ -130,15 +128,6 @@ function takePolicy(message: PolicyMessage): void {
     const text = error instanceof Error ? error.message : String(error);
     report({ kind: 'fault', reason: `policy ${String(message.version)} was refused: ${text}` });
   }
-}
-
-function openPolicy(message: PolicyMessage): Policy {
-  return {
-    ...message,
-    rules: RuleSet.open(message.rules),
-    lists: RuleSet.open(message.lists),
-    suffixes: new SuffixSet(message.suffixes ?? []),
-  };
 }
 
 /** A cache begins empty when its file is of no use. */

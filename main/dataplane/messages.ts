@@ -4,18 +4,40 @@
  */
 import type { WireError } from '../contract/errors.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
+import type { ClientProfile, Region } from '../engine/client-profile.ts';
+import type { LocalRecord } from '../engine/local-records.ts';
 import type { Policy } from '../engine/policy.ts';
+import type { TableMessage } from '../engine/policy-table.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
 import type { Endpoint } from '../net/server-address.ts';
 import type { UpstreamPlan } from '../net/upstream-plan.ts';
 import type { UpstreamState } from '../net/upstream.ts';
 
+/** As ClientProfile. */
+export type ProfileMessage = Omit<ClientProfile, 'rules'> & { readonly rules: RuleBuffers | null };
+
+/** Policies, services, clients and local records; opened by open-policy.ts. */
+export interface FiltersMessage {
+  /** The first one is everybody's. */
+  readonly profiles: readonly ProfileMessage[];
+  /** None: all clients are alike. */
+  readonly regions: readonly Region[];
+  readonly policies: TableMessage | null;
+  readonly services: TableMessage | null;
+  readonly records: readonly LocalRecord[];
+}
+
 /** A Policy whose rules are still bytes; each thread opens its own view of them. */
-export type PolicyMessage = Omit<Policy, 'rules' | 'lists' | 'suffixes'> & {
+export type PolicyMessage = Omit<
+  Policy,
+  'rules' | 'lists' | 'suffixes' | 'everybody' | 'clients' | 'policies' | 'services' | 'records'
+> & {
   readonly rules: RuleBuffers;
   readonly lists: RuleBuffers;
   /** Names with upstreams of their own; none when absent. */
   readonly suffixes?: readonly string[];
+  /** Nothing of that kind when absent. */
+  readonly filters?: FiltersMessage;
 };
 
 /** Addresses of the hosts of encrypted upstreams, by host name. */

@@ -58,7 +58,7 @@ export class ProfileTable {
   /** Lengths of prefixes that occur, longest first. */
   readonly #lengths: Uint8Array;
   /** Region + 1 by hash of its bits and their number; 0 is empty. */
-  readonly #slots: Uint16Array;
+  readonly #slots: Uint32Array;
   readonly #masked = new Uint8Array(ADDRESS_BYTES);
   /** Addresses seen last, and the profile found for each, + 1. */
   readonly #cacheKeys = new Uint8Array(CACHE_SLOTS * ADDRESS_BYTES);
@@ -70,7 +70,7 @@ export class ProfileTable {
     this.#regions = regions;
     const lengths = [...new Set(regions.map(({ bits }) => bits))];
     this.#lengths = Uint8Array.from(lengths.sort((left, right) => right - left));
-    this.#slots = new Uint16Array(2 ** Math.ceil(Math.log2(2 * regions.length + 2)));
+    this.#slots = new Uint32Array(2 ** Math.ceil(Math.log2(2 * regions.length + 2)));
     for (const [index, { bytes, bits }] of regions.entries()) {
       let slot = hashAddress(bytes, bits) & (this.#slots.length - 1);
       while (this.#slots[slot] !== 0) slot = (slot + 1) & (this.#slots.length - 1);

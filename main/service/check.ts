@@ -5,10 +5,9 @@
 import type { Config } from '../contract/config.ts';
 import type { MethodArguments, MethodOutput } from '../contract/methods.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
+import { openPolicy } from '../dataplane/open-policy.ts';
 import { explain } from '../engine/explain.ts';
 import { LIST_ID_RULES } from '../engine/policy.ts';
-import { RuleSet } from '../engine/rule-set.ts';
-import { SuffixSet } from '../engine/suffix-set.ts';
 import type { ListsPart } from './parts.ts';
 import { readTypedName } from './typed-name.ts';
 
@@ -20,12 +19,7 @@ export function checkName(
   { name: text, type }: MethodArguments<'check'>,
 ): MethodOutput<'check'> {
   const name = readTypedName(text);
-  const policy = {
-    ...message,
-    rules: RuleSet.open(message.rules),
-    lists: RuleSet.open(message.lists),
-    suffixes: new SuffixSet(message.suffixes ?? []),
-  };
+  const policy = openPolicy(message);
   const found = explain(policy, name, type);
   const matches = found.matches.map(({ listId, ...match }) => ({
     action: match.action,

@@ -3,7 +3,7 @@
  * data-plane thread. Called by the service whenever one of them changes; pure.
  */
 import type { Config } from '../contract/config.ts';
-import type { PolicyMessage } from '../dataplane/messages.ts';
+import type { FiltersMessage, PolicyMessage } from '../dataplane/messages.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
 import { parseNetworks } from './networks.ts';
 
@@ -16,6 +16,8 @@ export interface PolicyParts {
   readonly rules: RuleBuffers;
   /** All enabled lists, compiled. */
   readonly lists: RuleBuffers;
+  /** Policies, services, clients, local records; as Filters.build makes them. */
+  readonly filters?: FiltersMessage | undefined;
 }
 
 export function buildPolicy({
@@ -24,6 +26,7 @@ export function buildPolicy({
   config,
   rules,
   lists,
+  filters,
 }: PolicyParts): PolicyMessage {
   const { blocking, cache, dns, limits, log, rebinding } = config;
   return {
@@ -33,6 +36,7 @@ export function buildPolicy({
     blockingTtlSeconds: blocking.ttlSeconds,
     rules,
     lists,
+    ...(filters && { filters }),
     cache: {
       entriesMax: cache.entriesMax,
       ttlMinSeconds: cache.ttlMinSeconds,

@@ -22,7 +22,9 @@ import { compileRules } from '../lists/rules.ts';
 import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
 import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
+import { needsNeighbours, type Filters } from './filters.ts';
 import { LiveTopic } from './live.ts';
+import { Neighbours, type NeighbourSources } from './neighbours.ts';
 import type { NetworkWatch } from './network-watch.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
@@ -34,6 +36,8 @@ import type { UpstreamNotices } from './upstream-notices.ts';
 
 /** Time between two samples of the counters for the health report. */
 const SAMPLE_MS = 5_000;
+/** Longest timer for a schedule. */
+const EDGE_WAIT_MS_MAX = 60 * 60_000;
 
 export interface ServiceOptions extends ReportParts {
   /** The policy that the data plane was started with. */
@@ -45,6 +49,9 @@ export interface ServiceOptions extends ReportParts {
   /** Addresses of encrypted upstreams. */
   readonly addressBook: Pick<AddressBook, 'setHosts' | 'networkChanged'>;
   readonly upstreamNotices: UpstreamNotices;
+  /** Compiles policies, services, clients and records; has built those of `policy`. */
+  readonly filters: Filters;
+  readonly neighbours?: NeighbourSources;
 }
 
 type Handlers = {
@@ -64,6 +71,8 @@ export class Service implements ServiceClient {
   #compiledRules: readonly string[];
   #policy: PolicyMessage;
   #cancelSample: () => void = () => undefined;
+  #cancelEdge: () => void = () => undefined;
+  readonly #neighbours: Neighbours;
   #closed = false;
 
   constructor(options: ServiceOptions) {
@@ -86,7 +95,16 @@ export class Service implements ServiceClient {
     store.onChange((config) => {
       this.#apply(config);
     });
-    log.setNames(lists.listNames, options.plane.upstreams);
+    this.#neighbours = new Neighbours(
+      clock,
+      () => {
+        if (!this.#closed) this.#publish();
+      },
+      options.neighbours,
+    );
+    this.#neighbours.watch(needsNeighbours(this.#applied));
+    this.#setNames();
+    this.#waitForEdge();
     if (lists.table !== this.#policy.lists) this.#publish();
     this.#sample();
   }
@@ -123,8 +141,6 @@ export class Service implements ServiceClient {
   /** The list manager has a new table. */
   tableChanged(): void {
     if (this.#closed) return;
-    const { log, lists, plane } = this.#options;
-    log.setNames(lists.listNames, plane.upstreams);
     this.#publish();
   }
 
@@ -191,6 +207,8 @@ export class Service implements ServiceClient {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelSample();
+    this.#cancelEdge();
+    this.#neighbours.close();
     this.#reports.close();
     this.#live.close();
     await this.#options.store.close();
@@ -274,7 +292,7 @@ export class Service implements ServiceClient {
       plane.setUpstreams(config.dns.upstreams, upstreamUse(config));
       addressBook.setHosts(hostsToResolve(config));
       upstreamNotices.keepOnly(config);
-      log.setNames(lists.listNames, plane.upstreams);
+      this.#setNames();
     }
     // Answers of the former servers are not those of the servers now.
     if (differ(answerSources(before), answerSources(config))) plane.flushCache();
@@ -282,12 +300,13 @@ export class Service implements ServiceClient {
     if (differ(before.lists, config.lists) || before.listRefreshHours !== config.listRefreshHours) {
       lists.setSources(config.lists, config.listRefreshHours);
     }
+    this.#neighbours.watch(needsNeighbours(config));
     this.#publish();
   }
 
   /** Builds the policy from what holds now and sends it to the data plane. */
   #publish(): void {
-    const { protection, lists, plane } = this.#options;
+    const { protection, lists, plane, clock } = this.#options;
     const sameRules = !differ(this.#compiledRules, this.#applied.rules);
     const rules = sameRules ? this.#policy.rules : compileRules(this.#applied.rules);
     this.#compiledRules = this.#applied.rules;
@@ -297,9 +316,40 @@ export class Service implements ServiceClient {
       config: this.#applied,
       rules,
       lists: lists.table,
+      filters: this.#options.filters.build(this.#applied, {
+        listNames: lists.listNames,
+        nowMs: clock.wallMs(),
+        neighbours: this.#neighbours.map,
+      }),
     });
+    this.#setNames();
+    this.#waitForEdge();
     plane.setPolicy(this.#policy);
     this.stateChanged();
+  }
+
+  /** What the log calls those who decide. */
+  #setNames(): void {
+    const { log, lists, plane, filters } = this.#options;
+    log.setNames(new Map([...lists.listNames, ...filters.names]), plane.upstreams);
+  }
+
+  /** Publishes anew when a schedule switches. The samples see to clocks that were set. */
+  #waitForEdge(): void {
+    const { filters, clock } = this.#options;
+    this.#cancelEdge();
+    const nowMs = clock.wallMs();
+    const edgeMs = filters.nextEdgeMs(nowMs);
+    if (edgeMs === null) return;
+    this.#cancelEdge = clock.after(Math.min(edgeMs - nowMs, EDGE_WAIT_MS_MAX), () => {
+      this.#switchSchedules();
+      this.#waitForEdge();
+    });
+  }
+
+  #switchSchedules(): void {
+    const { filters, clock } = this.#options;
+    if (filters.hasSwitched(clock.wallMs())) this.#publish();
   }
 
   #sample(): void {
@@ -307,6 +357,7 @@ export class Service implements ServiceClient {
     health.sample(plane.counters());
     if (network.hasChanged()) this.networkChanged();
     upstreamNotices.lookAtClock(this.#applied, clock.wallMs());
+    this.#switchSchedules();
     this.#cancelSample = clock.after(SAMPLE_MS, () => {
       this.#sample();
     });

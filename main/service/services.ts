@@ -1,43 +1,54 @@
 /**
- * The catalogue of services that can be blocked as a whole, resources/services.yaml. Read once,
- * when settings or a door first name a service; used by the settings check, services-table.ts and
- * the methods.
+ * The catalogue of services that can be blocked as a whole, resources/services.yaml. Read once, when
+ * settings or a door first name a service: by whoever has the YAML parser loaded already, since the
+ * start of the program does without it.
  */
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
-import { z } from 'zod';
-import { LIMITS } from '../contract/limits.ts';
+import type { Config } from '../contract/config.ts';
+import { invariant } from '../contract/errors.ts';
 import { resourcePath } from './resources.ts';
 
-export const SERVICE_CATEGORIES = [
-  ...['social', 'messaging', 'video', 'music', 'games', 'shopping', 'ai', 'dating', 'news'],
-  ...['files', 'other'],
-] as const;
-
-const catalogueSchema = z.strictObject({
-  services: z
-    .array(
-      z.strictObject({
-        id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/),
-        title: z.string().min(1).max(64),
-        category: z.enum(SERVICE_CATEGORIES),
-        /** nxdomain: for names whose makers ask for a negative answer. */
-        answer: z.enum(['blocked', 'nxdomain']).default('blocked'),
-        /** Each with all names below it. */
-        domains: z.array(z.string().regex(/^[a-z0-9.-]+$/)).min(1),
-      }),
-    )
-    .max(LIMITS.servicesMax),
-});
-
-export type BlockableService = z.infer<typeof catalogueSchema>['services'][number];
+export interface BlockableService {
+  /** Lower-case letters, digits and "-". */
+  readonly id: string;
+  readonly title: string;
+  /** social, messaging, video, music, games, shopping, ai, dating, files, other. */
+  readonly category: string;
+  /** nxdomain: for names whose makers ask for a negative answer. */
+  readonly answer?: 'nxdomain';
+  /** Each with all names below it. */
+  readonly domains: readonly string[];
+}
 
 let known: readonly BlockableService[] | undefined;
 
-/** All services, in the order of the file. @throws when the program was installed incompletely */
-export function serviceCatalogue(): readonly BlockableService[] {
-  known ??= catalogueSchema.parse(
-    parse(readFileSync(resourcePath('services.yaml'), 'utf8')),
-  ).services;
+/**
+ * Reads the catalogue, once.
+ *
+ * @param parse  of the yaml package
+ * @throws       when the program was installed incompletely
+ */
+export function readServices(parse: (text: string) => unknown): readonly BlockableService[] {
+  if (known === undefined) {
+    const text = readFileSync(resourcePath('services.yaml'), 'utf8');
+    known = (parse(text) as { services: BlockableService[] }).services;
+  }
   return known;
+}
+
+/** All services, in the order of the file; somebody must have read them. */
+export function serviceCatalogue(): readonly BlockableService[] {
+  invariant(known !== undefined, 'the catalogue of services has been read');
+  return known;
+}
+
+/** Reads the catalogue if the settings name a service. */
+export async function loadServices(config: Config): Promise<void> {
+  if (!namesServices(config)) return;
+  const { parse } = await import('yaml');
+  readServices(parse);
+}
+
+export function namesServices({ services, groups }: Config): boolean {
+  return services.length > 0 || groups.some((group) => group.services.length > 0);
 }

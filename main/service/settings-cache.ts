@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../contract/config.ts';
 import { writeFileAtomic } from './atomic-file.ts';
+import { loadServices } from './services.ts';
 import { settingsConflict } from './settings-conflicts.ts';
 
 export class SettingsCache {
@@ -27,6 +28,7 @@ export class SettingsCache {
       const copy = JSON.parse(await readFile(this.#file, 'utf8')) as Record<string, unknown>;
       if (copy['key'] !== this.#keyOf(text)) return null;
       const config = copy['config'] as Config;
+      await loadServices(config);
       return settingsConflict(config) === undefined ? config : null;
     } catch {
       return null; // missing or damaged: it is only a copy

@@ -4,11 +4,21 @@
  * Every failure is one AppError CONFIG_INVALID whose message is one line: file, line, key path,
  * the value, and what is allowed. Used by service/config-store.ts; pure but for systems' lists.
  */
-import { LineCounter, parseDocument, isMap, isNode, isScalar, visit, type Document } from 'yaml';
+import {
+  LineCounter,
+  parse,
+  parseDocument,
+  isMap,
+  isNode,
+  isScalar,
+  visit,
+  type Document,
+} from 'yaml';
 import { configSchema, type Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { findings, pathText, quote, type Finding } from '../contract/schema-text.ts';
+import { namesServices, readServices } from './services.ts';
 import { settingsConflict } from './settings-conflicts.ts';
 
 /** The text as document (with comments) and as checked settings. */
@@ -34,6 +44,7 @@ export function readSettings(text: string, file: string): Settings {
     const all = findings(configSchema, value, result.error.issues);
     throw firstOf(all, (path) => lineOf(document, lines, path), file);
   }
+  if (namesServices(result.data)) readServices(parse);
   const conflict = settingsConflict(result.data);
   if (conflict) throw firstOf([conflict], (path) => lineOf(document, lines, path), file);
   return { document, config: result.data };

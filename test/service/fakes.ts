@@ -14,11 +14,13 @@ import { compileRules } from '../../main/lists/rules.ts';
 import type { UpstreamState } from '../../main/net/upstream.ts';
 import type { ServiceClock } from '../../main/service/clock.ts';
 import { ConfigStore } from '../../main/service/config-store.ts';
+import { Filters } from '../../main/service/filters.ts';
 import { Health } from '../../main/service/health.ts';
 import type { ListsPart, LogPart, LogState, PlanePart } from '../../main/service/parts.ts';
 import { buildPolicy } from '../../main/service/policy-builder.ts';
 import { ProtectionSwitch } from '../../main/service/protection.ts';
 import { resourcePath } from '../../main/service/resources.ts';
+import { loadServices } from '../../main/service/services.ts';
 import { Service } from '../../main/service/service.ts';
 import { UpstreamNotices } from '../../main/service/upstream-notices.ts';
 
@@ -232,17 +234,24 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
       health.setNotice('protection', reason);
     },
   });
+  const filters = new Filters();
+  await loadServices(store.config);
   const policy = buildPolicy({
     version: 1,
     filtering: protection.isFiltering,
     config: store.config,
     rules: compileRules(store.config.rules),
     lists: lists.table,
+    filters: filters.build(store.config, {
+      listNames: lists.listNames,
+      nowMs: clock.wallMs(),
+      neighbours: new Map(),
+    }),
   });
   const bootstraps: (readonly string[])[] = [];
   const hosts: (readonly string[])[] = [];
   const service = new Service({
-    ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy },
+    ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy, filters },
     logRing: () => ({ depth: 7, capacity: 4096 }),
     setBootstrap: (servers) => bootstraps.push(servers),
     addressBook: { setHosts: (names) => hosts.push(names), networkChanged: () => undefined },

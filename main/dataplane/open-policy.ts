@@ -1,0 +1,37 @@
+/**
+ * Makes an engine's policy of the message that crossed the threads. Used by each data-plane thread,
+ * and in the main thread by service/check.ts.
+ */
+import { ProfileTable } from '../engine/client-profile.ts';
+import { LocalRecords } from '../engine/local-records.ts';
+import type { Policy } from '../engine/policy.ts';
+import { PolicyTable } from '../engine/policy-table.ts';
+import { RuleSet } from '../engine/rule-set.ts';
+import { SuffixSet } from '../engine/suffix-set.ts';
+import type { FiltersMessage, PolicyMessage } from './messages.ts';
+
+/** @throws Error when memory is not what the builders make */
+export function openPolicy(message: PolicyMessage): Policy {
+  const { rules, lists, suffixes, filters, ...rest } = message;
+  return {
+    ...rest,
+    rules: RuleSet.open(rules),
+    lists: RuleSet.open(lists),
+    suffixes: new SuffixSet(suffixes ?? []),
+    ...(filters && openFilters(filters)),
+  };
+}
+
+function openFilters({ profiles, regions, policies, services, records }: FiltersMessage) {
+  const opened = profiles.map(({ rules, ...profile }) => {
+    return { ...profile, rules: rules && RuleSet.open(rules) };
+  });
+  const [everybody] = opened;
+  return {
+    ...(everybody && { everybody }),
+    clients: regions.length === 0 ? null : new ProfileTable(opened, regions),
+    policies: policies && new PolicyTable(policies),
+    services: services && new PolicyTable(services),
+    records: records.length === 0 ? null : new LocalRecords(records),
+  };
+}
