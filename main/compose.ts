@@ -10,14 +10,13 @@ import type { LookupFunction } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { Config } from './contract/config.ts';
 import { AppError } from './contract/errors.ts';
-import { LIMITS } from './contract/limits.ts';
 import { DataPlane } from './dataplane/data-plane.ts';
 import { openHttpDoor } from './interfaces/http-door.ts';
 import { RunFile } from './interfaces/run-file.ts';
 import { ListManager } from './lists/list-manager.ts';
 import { compileRules } from './lists/rules.ts';
 import { QueryLog } from './log/query-log.ts';
-import { LogRing } from './log/ring.ts';
+import { logRings, ringReader } from './log/ring-set.ts';
 import { bindError } from './net/bind-error.ts';
 import { createLookup } from './net/bootstrap.ts';
 import { formatEndpoint, parseListen } from './net/server-address.ts';
@@ -36,6 +35,7 @@ import { buildId, programVersion, rendererPath, resourcePath } from './service/r
 import { loadServices } from './service/services.ts';
 import { Service } from './service/service.ts';
 import { SettingsCache } from './service/settings-cache.ts';
+import { TemporaryRules } from './service/temporary-rules.ts';
 import { hostsToResolve, UpstreamNotices, upstreamUse } from './service/upstream-notices.ts';
 
 /** Ports tried, on the same address, when port 53 cannot be had and a fallback is allowed. */
@@ -178,6 +178,11 @@ async function startParts(
   const lists = await openLists(options, config, bootstrap.lookup, late);
   closers.add(() => lists.close());
   say(`lists: ${String(lists.nameCount)} names`);
+  const temporary = await TemporaryRules.open({
+    ...{ directory: dataDirectory, clock, health },
+    onChange: () => late.service?.rulesChanged(),
+  });
+  closers.add(() => temporary.close());
   const filters = new Filters();
   await loadServices(config);
   const policy = buildPolicy({
@@ -185,6 +190,7 @@ async function startParts(
     filtering: protection.isFiltering,
     config,
     rules: compileRules(config.rules),
+    temporary: temporary.all,
     lists: lists.table,
     filters: filters.build(config, {
       listNames: lists.listNames,
@@ -213,7 +219,8 @@ async function startParts(
   plane.setAddresses(addressBook.addresses);
   const log = await logOpening;
   late.service = new Service({
-    ...{ version, clock, store, protection, health, plane, lists, log, policy, filters },
+    ...{ version, clock, store, protection, health, plane, lists, log, policy },
+    ...{ filters, temporary },
     ...{ addressBook, upstreamNotices, network: new NetworkWatch(clock) },
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,
@@ -338,22 +345,6 @@ async function openLog(
     rings,
     onLive: (rows, leftOut) => late.service?.rowsLogged(rows, leftOut),
     onState: () => late.service?.stateChanged(),
-  });
-}
-
-/** The log ring's slots, divided among the data-plane threads. */
-function logRings(threads: number): SharedArrayBuffer[] {
-  const slots = Math.floor(LIMITS.logRingSlots / threads);
-  return Array.from({ length: threads }, (_, index) =>
-    LogRing.createBuffer(index === 0 ? LIMITS.logRingSlots - slots * (threads - 1) : slots),
-  );
-}
-
-function ringReader(buffers: readonly SharedArrayBuffer[]) {
-  const rings = buffers.map((buffer) => new LogRing(buffer));
-  return () => ({
-    capacity: rings.reduce((sum, ring) => sum + ring.capacity, 0),
-    depth: rings.reduce((sum, ring) => sum + ring.depth, 0),
   });
 }
 

@@ -5,6 +5,7 @@
  * A rule that would name it for another type, or in a list that this client does not use, is told
  * too, as one that does not apply.
  */
+import { REASON } from '../contract/outcome.ts';
 import type { MatchContext } from './match-context.ts';
 import { readName } from './name.ts';
 import type { NameView } from './domain-table.ts';
@@ -38,6 +39,8 @@ export interface ExplainedMatch {
   /** Presentation form; the whole name for a pattern. */
   readonly matchedName: string;
   readonly rewrite: Rewrite | null;
+  /** REASON of a policy or service, as its log record would have it; REASON.none for rules. */
+  readonly reason: number;
   /** Whether its conditions hold for this question and client. */
   readonly applies: boolean;
   /** Why not; '' when they do. mask: the policy is for others, or not in force now. */
@@ -83,7 +86,7 @@ function ofRules(
   deciding: RuleSet | null,
 ): ExplainedMatch[] {
   return collect(rules, view, context).map(({ match, obstacle }) => ({
-    ...{ layer, obstacle, applies: obstacle === '' },
+    ...{ layer, obstacle, applies: obstacle === '', reason: REASON.none },
     ...{ listId: match.listId, line: match.line, rewrite: match.rewrite },
     action: isAllow(match.rank) ? 'allow' : match.rewrite === null ? 'block' : 'redirect',
     isImportant: match.rank === RULE_IMPORTANT_ALLOW || match.rank === RULE_IMPORTANT_BLOCK,
@@ -115,6 +118,7 @@ function ofTable(
         {
           ...{ layer, applies, obstacle: applies ? '' : 'mask', isImportant: false, line: 0 },
           ...{ action: entry.action, listId: entry.listId, rewrite: entry.rewrite },
+          reason: entry.reason,
           matchedName: nameOf(view, labels),
           won: entry === winner,
         },

@@ -1,42 +1,156 @@
 /**
- * Explains what a name would get: the engine's decision with list names and rule texts put in.
- * Loaded by the service at the first check; sends nothing and logs nothing.
+ * Explains what a question would get: the engine's decision with names and rule texts put in, and
+ * what caches and upstreams have to do with it. Loaded by the service at the first check. Sends and
+ * logs nothing, unless it is told to resolve.
  */
 import type { Config } from '../contract/config.ts';
 import type { MethodArguments, MethodOutput } from '../contract/methods.ts';
+import { OUTCOME, REASON } from '../contract/outcome.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
 import { openPolicy } from '../dataplane/open-policy.ts';
-import { explain } from '../engine/explain.ts';
-import { LIST_ID_RULES } from '../engine/policy.ts';
-import type { ListsPart } from './parts.ts';
+import type { CachedRecord } from '../engine/cache-view.ts';
+import { explain, judge, writeQuestion, type Explanation } from '../engine/explain.ts';
+import { readAnswerSection, writeKeptReply } from '../engine/explain-message.ts';
+import type { Policy } from '../engine/policy.ts';
+import { typeName } from '../log/type-names.ts';
+import { describeAnswer, describeChain, describeResolved, targetsOf } from './check-answer.ts';
+import { findKept, type KeptAnswer } from './check-cache.ts';
+import { findClient } from './check-client.ts';
+import { nameMatches, type Naming } from './check-matches.ts';
+import { listSteps } from './check-steps.ts';
+import { whySentence, type Further } from './check-why.ts';
+import type { ServiceClock } from './clock.ts';
+import type { Filters } from './filters.ts';
+import { listFirstRules } from './first-rules.ts';
+import type { ListsPart, PlanePart } from './parts.ts';
+import type { TemporaryRules } from './temporary-rules.ts';
 import { readTypedName } from './typed-name.ts';
 
-/** @throws AppError ARGUMENT_INVALID when the name or the type is none */
-export function checkName(
-  message: PolicyMessage,
-  config: Config,
-  lists: ListsPart,
-  { name: text, type }: MethodArguments<'check'>,
-): MethodOutput<'check'> {
+type Check = MethodOutput<'check'>;
+
+export interface CheckParts {
+  /** As the data plane has it now. */
+  readonly message: PolicyMessage;
+  readonly config: Config;
+  readonly lists: Pick<ListsPart, 'listNames' | 'ruleText'>;
+  readonly plane: Pick<PlanePart, 'inspectCache' | 'resolve' | 'upstreams'>;
+  readonly filters: Pick<Filters, 'names'>;
+  readonly temporary: Pick<TemporaryRules, 'all'>;
+  readonly clock: Pick<ServiceClock, 'wallMs'>;
+}
+
+/** @throws AppError ARGUMENT_INVALID when the name, the type or the client is none */
+export async function checkName(
+  parts: CheckParts,
+  { name: text, type, client: clientText, resolve }: MethodArguments<'check'>,
+): Promise<Check> {
+  const { config, message, plane, lists, filters, temporary, clock } = parts;
   const name = readTypedName(text);
   const policy = openPolicy(message);
-  const found = explain(policy, name, type);
-  const matches = found.matches.map(({ listId, ...match }) => ({
-    action: match.action,
-    list: listId === LIST_ID_RULES ? 'rules' : (lists.listNames.get(listId) ?? ''),
-    matchedName: match.matchedName,
-    rule:
-      listId === LIST_ID_RULES
-        ? (config.rules[match.line - 1] ?? '')
-        : lists.ruleText(listId, match.line),
-    line: match.line,
-    won: match.won,
-  }));
-  const { decision, steps } = found;
-  const winner = matches.find((match) => match.won);
-  const why =
-    winner && winner.list !== '' && winner.list !== 'rules'
-      ? found.why.replace(' a list ', ` the list "${winner.list}" `)
-      : found.why;
-  return { name: name.toLowerCase().replace(/(?<=.)\.$/, ''), decision, why, steps, matches };
+  const client = findClient(clientText, config, message, policy);
+  const asked = resolve ? await plane.resolve(writeQuestion(name, type), client.address) : null;
+  const { found, kept } = await explainWithKept(plane, policy, name, type, client.address);
+  const group = config.groups.find((one) => one.name === client.shown?.group);
+  const naming: Naming = {
+    ...{ config, lists, group, names: filters.names, nowMs: clock.wallMs() },
+    firstRules: listFirstRules(config.rules, temporary.all),
+  };
+  const matches = nameMatches(found.matches, naming);
+  const upstream = routeOf(found, config);
+  const answer = describeAnswer(found, kept);
+  const records = chainRecords(kept, asked?.answer ?? null);
+  const further = findFurther(found, records, policy, naming);
+  const { filtering } = policy;
+  const winner = further?.match ?? matches.find(({ shown }) => shown.won);
+  return {
+    name: found.name,
+    type: typeName(found.type),
+    decision: found.decision,
+    why: whySentence({
+      ...{ found, matches, further, filtering, group: group?.name ?? '' },
+      nowMs: naming.nowMs,
+    }),
+    endsAtMs: winner?.endsAtMs ?? null,
+    client: client.shown,
+    steps: listSteps({
+      ...{ found, matches, kept, upstream, answer, filtering, client: client.shown },
+      has: {
+        records: policy.records != null,
+        firstRules: policy.firstRules != null,
+        policies: policy.policies != null,
+        services: policy.services != null,
+        groupRules: (group?.rules.length ?? 0) > 0,
+      },
+    }),
+    matches: matches.map(({ shown }) => shown),
+    answer,
+    cache: {
+      state: kept.state,
+      leftSeconds: kept.item?.leftSeconds ?? 0,
+      entries: kept.entries,
+    },
+    upstream,
+    chain: describeChain(records, found, policy, naming),
+    resolved: describeResolved(asked, plane.upstreams),
+  };
+}
+
+/** First what the engine would ask for, then the same with what is kept of it. */
+async function explainWithKept(
+  plane: Pick<PlanePart, 'inspectCache'>,
+  policy: Policy,
+  name: string,
+  type: string,
+  address: Uint8Array,
+): Promise<{ readonly found: Explanation; readonly kept: KeptAnswer }> {
+  const question = { policy, name, type, address };
+  const found = explain(question);
+  const kept = await findKept(plane, found.now.asked);
+  const { item } = kept;
+  if (item === null || item.failure !== 0) return { found, kept };
+  const withKept = explain({ ...question, kept: (query) => writeKeptReply(query, item) });
+  return { found: withKept, kept };
+}
+
+/** The records whose aliases are told: those kept, else those that were just asked for. */
+function chainRecords(
+  { item }: KeptAnswer,
+  answer: Uint8Array | null,
+): readonly CachedRecord[] {
+  if (item !== null && item.records.length > 0) return item.records;
+  return answer === null ? [] : readAnswerSection(answer);
+}
+
+/** The first name that the answer leads to and that is blocked, and the rule that does it. */
+function findFurther(
+  found: Explanation,
+  records: readonly CachedRecord[],
+  policy: Policy,
+  naming: Naming,
+): Further | undefined {
+  const { filtered } = found;
+  if (filtered.outcome !== OUTCOME.blocked || filtered.reason !== REASON.cname) return undefined;
+  for (const target of targetsOf(records)) {
+    const { isBlocked, matches } = judge(policy, found, target.name);
+    const match = nameMatches(matches, naming).find(({ shown }) => shown.won);
+    if (isBlocked && match) return { target: target.name, match };
+  }
+  return undefined;
+}
+
+/** The servers that the name falls to; the longest suffix counts. */
+function routeOf({ name }: Explanation, { dns }: Config): Check['upstream'] {
+  const labels = name.split('.');
+  const suffixes = new Map(
+    Object.entries(dns.suffixes).map(([suffix, servers]) => [
+      suffix.toLowerCase().replace(/\.$/, ''),
+      servers,
+    ]),
+  );
+  for (let first = 0; first < labels.length; first++) {
+    const suffix = labels.slice(first).join('.');
+    const servers = suffixes.get(suffix);
+    if (servers) return { suffix, servers };
+  }
+  return { suffix: '', servers: dns.upstreams };
 }

@@ -1,6 +1,6 @@
 /**
  * The rules that come before all others: those that end by themselves, and those of the settings
- * that name single clients. Made into the policy's first table by the service at each change, and
+ * that name single clients. Compiled by policy-builder.ts at each change, and
  * read back by check.ts. Pure.
  */
 import type { RuleBuffers } from '../engine/rule-set.ts';
@@ -17,7 +17,7 @@ export interface FirstRule {
 }
 
 /** Line n of the table is the n-th of these. */
-export function firstRules(
+export function listFirstRules(
   rules: readonly string[],
   temporary: readonly TemporaryRule[],
 ): FirstRule[] {

@@ -28,10 +28,11 @@ import { Neighbours, type NeighbourSources } from './neighbours.ts';
 import type { NetworkWatch } from './network-watch.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
-import { planAddRule, planRemoveRule } from './rule-edits.ts';
+import { makeRuleHandlers } from './rule-methods.ts';
 import { restartNotice } from './restart-notice.ts';
 import type { AddressBook } from './address-book.ts';
 import { hostsToResolve, upstreamUse } from './upstream-notices.ts';
+import type { TemporaryRules } from './temporary-rules.ts';
 import type { UpstreamNotices } from './upstream-notices.ts';
 
 /** Time between two samples of the counters for the health report. */
@@ -49,6 +50,7 @@ export interface ServiceOptions extends ReportParts {
   /** Addresses of encrypted upstreams. */
   readonly addressBook: Pick<AddressBook, 'setHosts' | 'networkChanged'>;
   readonly upstreamNotices: UpstreamNotices;
+  readonly temporary: TemporaryRules;
   /** Compiles policies, services, clients and records; has built those of `policy`. */
   readonly filters: Filters;
   readonly neighbours?: NeighbourSources;
@@ -162,6 +164,11 @@ export class Service implements ServiceClient {
     if (!this.#closed) this.#publish();
   }
 
+  /** A temporary rule was added, removed, or is over. */
+  rulesChanged(): void {
+    if (!this.#closed) this.#publish();
+  }
+
   /** New rows from the query log, oldest first. */
   rowsLogged(rows: readonly QueryEvent[], leftOut: number): void {
     this.#live.push(rows, leftOut);
@@ -224,29 +231,14 @@ export class Service implements ServiceClient {
       statistics: (input) => log.statistics(input),
       check: async (input) => {
         const { checkName } = await import('./check.ts');
-        return checkName(this.#policy, store.config, this.#options.lists, input);
+        return checkName({ ...this.#options, message: this.#policy, config: store.config }, input);
       },
-      ...this.#makeRuleHandlers(),
+      ...makeRuleHandlers(this.#options),
       ...this.#makeListHandlers(),
       'upstreams.list': () => this.#reports.upstreams(),
       'cache.inspect': (input) => inspectCache(plane, input),
       'cache.flush': (input) => flushCache(plane, input),
       'settings.get': () => ({ config: store.config }),
-    };
-  }
-
-  #makeRuleHandlers(): Pick<Handlers, 'rules.list' | 'rules.add' | 'rules.remove'> {
-    const { store } = this.#options;
-    return {
-      'rules.list': () => ({ rules: store.config.rules }),
-      'rules.add': async ({ rule }) => {
-        const { rules } = await store.edit('rules', (config) => planAddRule(config, rule));
-        return { rules };
-      },
-      'rules.remove': async ({ rule }) => {
-        const { rules } = await store.edit('rules', (config) => planRemoveRule(config, rule));
-        return { rules };
-      },
     };
   }
 
@@ -306,7 +298,7 @@ export class Service implements ServiceClient {
 
   /** Builds the policy from what holds now and sends it to the data plane. */
   #publish(): void {
-    const { protection, lists, plane, clock } = this.#options;
+    const { protection, lists, plane, clock, temporary } = this.#options;
     const sameRules = !differ(this.#compiledRules, this.#applied.rules);
     const rules = sameRules ? this.#policy.rules : compileRules(this.#applied.rules);
     this.#compiledRules = this.#applied.rules;
@@ -315,6 +307,7 @@ export class Service implements ServiceClient {
       filtering: protection.isFiltering,
       config: this.#applied,
       rules,
+      temporary: temporary.all,
       lists: lists.table,
       filters: this.#options.filters.build(this.#applied, {
         listNames: lists.listNames,
@@ -358,6 +351,7 @@ export class Service implements ServiceClient {
     if (network.hasChanged()) this.networkChanged();
     upstreamNotices.lookAtClock(this.#applied, clock.wallMs());
     this.#switchSchedules();
+    this.#options.temporary.lookAtClock();
     this.#cancelSample = clock.after(SAMPLE_MS, () => {
       this.#sample();
     });

@@ -13,7 +13,8 @@ import { LIMITS } from '../contract/limits.ts';
 import { writeFileAtomic } from './atomic-file.ts';
 import type { ServiceClock } from './clock.ts';
 import { writeTrouble } from './data-folder.ts';
-import { ruleSubject } from './rule-edits.ts';
+import type { Health } from './health.ts';
+import { checkRule, ruleSubject } from './rule-edits.ts';
 
 const FILE_NAME = 'temporary-rules.json';
 const MINUTE_MS = 60_000;
@@ -32,8 +33,8 @@ export interface TemporaryRulesOptions {
   readonly clock: ServiceClock;
   /** Called after each change; the rules are already in `all`. */
   readonly onChange: () => void;
-  /** One sentence for the health report when something went wrong; null when it is over. */
-  readonly onTrouble: (sentence: string | null) => void;
+  /** Is told when they cannot be saved or read. */
+  readonly health: Pick<Health, 'setNotice'>;
 }
 
 export class TemporaryRules {
@@ -73,7 +74,7 @@ export class TemporaryRules {
    * Adds a rule, or gives one that is there another end. One that says the opposite about the same
    * name and client goes.
    *
-   * @param rule     one that parses
+   * @param rule     one that was checked
    * @param minutes  1..LIMITS.temporaryMinutesMax
    * @throws         AppError TOO_MANY beyond LIMITS.temporaryRulesMax
    */
@@ -147,14 +148,17 @@ export class TemporaryRules {
   }
 
   async #save(text: string): Promise<void> {
-    const { onTrouble } = this.#options;
     try {
       await writeFileAtomic(this.#file, text, { mode: 0o600 });
-      onTrouble(null);
+      this.#tell(null);
     } catch (error) {
       const reason = writeTrouble(error, this.#file);
-      onTrouble(`Temporary rules are not remembered over a restart: ${reason}.`);
+      this.#tell(`Temporary rules are not remembered over a restart: ${reason}.`);
     }
+  }
+
+  #tell(sentence: string | null): void {
+    this.#options.health.setNotice('temporary rules', sentence);
   }
 
   async #read(): Promise<TemporaryRule[]> {
@@ -163,13 +167,13 @@ export class TemporaryRules {
       text = await readFile(this.#file, 'utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-        this.#options.onTrouble('The temporary rules of before could not be read, and are gone.');
+        this.#tell('The temporary rules of before could not be read, and are gone.');
       }
       return [];
     }
     const saved = text.length <= FILE_BYTES_MAX ? parseSaved(text) : null;
     if (saved === null) {
-      this.#options.onTrouble('The file of the temporary rules was damaged, and they are gone.');
+      this.#tell('The file of the temporary rules was damaged, and they are gone.');
     }
     return saved ?? [];
   }
@@ -190,7 +194,7 @@ function isTemporaryRule(value: unknown): value is TemporaryRule {
   const { rule, endsAtMs } = value as Partial<TemporaryRule>;
   if (typeof rule !== 'string' || !Number.isFinite(endsAtMs)) return false;
   try {
-    ruleSubject(rule);
+    checkRule(rule);
     return true;
   } catch {
     return false;

@@ -9,6 +9,7 @@ import { AppError } from '../../main/contract/errors.ts';
 import type { ListStatus } from '../../main/contract/methods.ts';
 import type { UpstreamUse } from '../../main/dataplane/data-plane.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
+import type { OwnAnswer } from '../../main/dataplane/own-question.ts';
 import type { CachedItem } from '../../main/engine/cache-view.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import type { UpstreamState } from '../../main/net/upstream.ts';
@@ -22,6 +23,7 @@ import { ProtectionSwitch } from '../../main/service/protection.ts';
 import { resourcePath } from '../../main/service/resources.ts';
 import { loadServices } from '../../main/service/services.ts';
 import { Service } from '../../main/service/service.ts';
+import { TemporaryRules } from '../../main/service/temporary-rules.ts';
 import { UpstreamNotices } from '../../main/service/upstream-notices.ts';
 
 /** Both clocks start at a fixed moment and move only when told to. */
@@ -139,6 +141,15 @@ export class FakePlane implements PlanePart {
     return Promise.resolve(2);
   }
 
+  /** What `resolve` answers. */
+  answer: OwnAnswer | null = null;
+  readonly resolved: { packet: Uint8Array; address: Uint8Array }[] = [];
+
+  resolve(packet: Uint8Array, address: Uint8Array): Promise<OwnAnswer | null> {
+    this.resolved.push({ packet, address });
+    return Promise.resolve(this.answer);
+  }
+
   networkChanged(): void {
     this.networkChanges++;
   }
@@ -234,6 +245,10 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
       health.setNotice('protection', reason);
     },
   });
+  const temporary = await TemporaryRules.open({
+    ...{ directory, clock, health },
+    onChange: () => late.service?.rulesChanged(),
+  });
   const filters = new Filters();
   await loadServices(store.config);
   const policy = buildPolicy({
@@ -241,6 +256,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     filtering: protection.isFiltering,
     config: store.config,
     rules: compileRules(store.config.rules),
+    temporary: temporary.all,
     lists: lists.table,
     filters: filters.build(store.config, {
       listNames: lists.listNames,
@@ -251,7 +267,8 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
   const bootstraps: (readonly string[])[] = [];
   const hosts: (readonly string[])[] = [];
   const service = new Service({
-    ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy, filters },
+    ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy },
+    ...{ filters, temporary },
     logRing: () => ({ depth: 7, capacity: 4096 }),
     setBootstrap: (servers) => bootstraps.push(servers),
     addressBook: { setHosts: (names) => hosts.push(names), networkChanged: () => undefined },
@@ -259,5 +276,6 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     network: { hasChanged: () => false },
   });
   late.service = service;
-  return { service, plane, lists, log, health, store, protection, file, bootstraps, hosts };
+  const made = { service, plane, lists, log, health, store, protection, temporary, file };
+  return { ...made, bootstraps, hosts };
 }
