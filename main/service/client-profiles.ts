@@ -8,14 +8,13 @@
 import type { Config } from '../contract/config.ts';
 import type { ClientSettings, GroupSettings, PolicySettings } from '../contract/filter-config.ts';
 import type { Region } from '../engine/client-profile.ts';
-import type { Network } from '../engine/policy.ts';
+import { LIST_ID_RULES, type Network } from '../engine/policy.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
 import type { ProfileMessage } from '../dataplane/messages.ts';
 import { maskedBytes, networkKey, parseClientId } from './client-id.ts';
 import { parseNetwork } from './networks.ts';
 
 const ADDRESS_BITS = 128;
-const NO_RULES: RuleBuffers | null = null;
 
 export interface ProfileParts {
   readonly config: Pick<Config, 'clients' | 'groups'>;
@@ -61,38 +60,45 @@ export function buildProfiles(parts: ProfileParts): {
   return { profiles, regions };
 }
 
-function placesOf({ config, policies, neighbours }: ProfileParts): Map<string, Place> {
-  const places = new Map<string, Place>();
-  const at = (network: Network): Place => {
+/** Networks by their key; `at` makes what is not there yet. */
+class Places {
+  readonly byKey = new Map<string, Place>();
+
+  at(network: Network): Place {
     const key = networkKey(network);
-    let place = places.get(key);
+    let place = this.byKey.get(key);
     if (place === undefined) {
       const bytes = maskedBytes(network.bytes, network.bits);
       place = { bytes, bits: network.bits, client: undefined, policies: [] };
-      places.set(key, place);
+      this.byKey.set(key, place);
     }
     return place;
-  };
-  const macs: [mac: string, client: ClientSettings][] = [];
-  for (const client of config.clients) {
-    for (const text of client.ids) {
-      const id = parseClientId(text);
-      if (id?.kind === 'network') at(id.network).client = client;
-      else if (id) macs.push([id.mac, client]);
-    }
   }
-  for (const [mac, client] of macs) {
-    for (const bytes of neighbours.get(mac) ?? []) {
-      at({ bytes, bits: ADDRESS_BITS }).client ??= client;
-    }
-  }
+}
+
+function placesOf(parts: ProfileParts): Map<string, Place> {
+  const places = new Places();
+  placeClients(parts, places);
+  const { config, policies } = parts;
   for (const [index, { clients }] of policies.entries()) {
-    for (const text of clients) {
-      const network = isNameOf(config, text) ? undefined : parseNetwork(text);
-      if (network) at(network).policies.push(index);
-    }
+    const networks = clients.filter((text) => !isNameOf(config, text)).map(parseNetwork);
+    for (const network of networks) if (network) places.at(network).policies.push(index);
   }
-  return places;
+  return places.byKey;
+}
+
+/** An exact address that the settings name counts more than a neighbour's. */
+function placeClients({ config, neighbours }: ProfileParts, places: Places): void {
+  const ids = config.clients.flatMap((client) =>
+    client.ids.map((text) => ({ client, id: parseClientId(text) })),
+  );
+  for (const { client, id } of ids) {
+    if (id?.kind === 'network') places.at(id.network).client = client;
+  }
+  for (const { client, id } of ids) {
+    const addresses = id?.kind === 'mac' ? (neighbours.get(id.mac) ?? []) : [];
+    for (const bytes of addresses) places.at({ bytes, bits: ADDRESS_BITS }).client ??= client;
+  }
 }
 
 /** A client may be called like an address; then it is meant. */
@@ -123,33 +129,37 @@ function profileOf(
   scoped: readonly number[],
 ): ProfileMessage {
   const group = parts.config.groups.find(({ name }) => name === client?.group);
-  const mine = [client?.name, group?.name].filter((name) => name !== undefined);
+  const mine = [client?.name, group?.name];
+  const policyMask = Uint8Array.from(parts.policies, ({ clients }, index) => {
+    const isFor =
+      clients.length === 0 || scoped.includes(index) || clients.some((name) => mine.includes(name));
+    return isFor && parts.inForce[index] === true ? 1 : 0;
+  });
   return {
-    name: client?.name ?? '',
-    names: client ? [client.name, ...client.ids].map((text) => text.toLowerCase()) : [],
-    tags: client?.tags ?? [],
-    listMask: listMask(group, parts.listIds),
-    rules: group && group.rules.length > 0 ? parts.rulesOf(group) : NO_RULES,
-    policyMask: Uint8Array.from(parts.policies, ({ clients }, index) => {
-      const isFor =
-        clients.length === 0 ||
-        scoped.includes(index) ||
-        clients.some((name) => mine.includes(name));
-      return isFor && parts.inForce[index] === true ? 1 : 0;
-    }),
+    ...namesOf(client),
+    ...groupPart(group, parts),
+    policyMask,
     serviceMask: parts.serviceMask(group),
-    filtering: group?.filtering ?? true,
   };
 }
 
+function namesOf(client: ClientSettings | undefined) {
+  if (!client) return { name: '', names: [], tags: [] };
+  const names = [client.name, ...client.ids].map((text) => text.toLowerCase());
+  return { name: client.name, names, tags: client.tags };
+}
+
+function groupPart(group: GroupSettings | undefined, { listIds, rulesOf }: ProfileParts) {
+  if (!group) return { listMask: null, rules: null, filtering: true };
+  const rules = group.rules.length > 0 ? rulesOf(group) : null;
+  return { listMask: listMask(group, listIds), rules, filtering: group.filtering };
+}
+
 /** Null when all lists apply. */
-function listMask(
-  group: GroupSettings | undefined,
-  listIds: ReadonlyMap<string, number>,
-): Uint8Array | null {
-  if (!group?.lists) return null;
+function listMask(group: GroupSettings, listIds: ReadonlyMap<string, number>): Uint8Array | null {
+  if (!group.lists) return null;
   const ids = group.lists.map((name) => listIds.get(name)).filter((id) => id !== undefined);
   const mask = new Uint8Array(Math.max(0, ...listIds.values()) + 1);
-  for (const id of ids) mask[id] = 1;
+  for (const id of [LIST_ID_RULES, ...ids]) mask[id] = 1;
   return mask;
 }

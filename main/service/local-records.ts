@@ -51,7 +51,7 @@ function reverseRecords(records: readonly LocalRecord[]): LocalRecord[] {
 export function reverseName(address: Uint8Array): string {
   if (address.length === 4) return `${[...address].reverse().join('.')}.in-addr.arpa`;
   const digits = Buffer.from(address).toString('hex');
-  return `${[...digits].reverse().join('.')}.ip6.arpa`;
+  return `${Array.from(digits).reverse().join('.')}.ip6.arpa`;
 }
 
 function plainName(text: string): string {

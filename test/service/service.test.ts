@@ -72,7 +72,7 @@ test('a new table becomes a new policy, and its list names reach the log', async
   lists.table = compileRules(['||other.example^']);
   service.tableChanged();
   assert.equal(plane.policies.at(-1)?.lists, lists.table);
-  assert.equal(log.names.at(-1)?.lists, lists.listNames);
+  assert.deepEqual(log.names.at(-1)?.lists, lists.listNames);
 });
 
 test('settings read again go to the parts that they concern, and only there', async (t) => {

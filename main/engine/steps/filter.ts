@@ -20,12 +20,14 @@ import {
   VERDICT_LIST_BLOCK,
   VERDICT_NONE,
   VERDICT_POLICY_ALLOW,
+  VERDICT_SERVICE_BLOCK,
   VERDICT_USER_ALLOW,
+  type Verdict,
 } from '../verdict.ts';
 import { CLASS } from '../wire.ts';
 import { writeBlocked } from './blocked.ts';
 import { knowClient } from './client.ts';
-import { answerRewrite, BY_LIST, BY_USER } from './rewrite.ts';
+import { answerRewrite, BY_LIST, BY_SERVICE, BY_USER, type ChosenBy } from './rewrite.ts';
 
 /** Answers a blocked or rewritten name; 0 lets the query pass, with the reason noted. */
 export function filter(turn: Turn, parts: Parts): number {
@@ -57,7 +59,12 @@ function block(turn: Turn, parts: Parts): number {
   note(turn, policy, blockReason(turn));
   const rewrite = decidingRewrite(policy, verdict, context);
   if (rewrite === null) return writeBlocked(turn, policy);
-  return answerRewrite(turn, rewrite, verdict === VERDICT_LIST_BLOCK ? BY_LIST : BY_USER, parts);
+  return answerRewrite(turn, rewrite, chosenBy(verdict), parts);
+}
+
+function chosenBy(verdict: Verdict): ChosenBy {
+  if (verdict === VERDICT_LIST_BLOCK) return BY_LIST;
+  return verdict === VERDICT_SERVICE_BLOCK ? BY_SERVICE : BY_USER;
 }
 
 function blockReason({ verdict, context }: Turn): Reason {

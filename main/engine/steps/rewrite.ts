@@ -25,7 +25,9 @@ export const BY_USER = 0;
 export const BY_LIST = 1;
 /** Local records: AA, and no word of forgery. */
 export const BY_RECORD = 2;
-export type ChosenBy = typeof BY_USER | typeof BY_LIST | typeof BY_RECORD;
+/** Safe search: who gets another address must not be told of services of the name itself. */
+export const BY_SERVICE = 3;
+export type ChosenBy = typeof BY_USER | typeof BY_LIST | typeof BY_RECORD | typeof BY_SERVICE;
 
 /**
  * Answers as a rewrite says.
@@ -39,6 +41,9 @@ export function answerRewrite(turn: Turn, rewrite: Rewrite, by: ChosenBy, parts:
     turn.isDropped = true;
     return 0;
   }
+  if (rewrite.cname !== '' && by === BY_SERVICE && isBinding(turn.query.type)) {
+    return writeNoData(turn, ttl);
+  }
   if (rewrite.cname !== '') return answerAlias(turn, rewrite.cname, ttl, by, parts);
   if (rewrite.rcode === RCODE.noError || rewrite.rcode === RCODE.nxDomain) {
     if (has(rewrite, turn.query.type)) {
@@ -51,6 +56,16 @@ export function answerRewrite(turn: Turn, rewrite: Rewrite, by: ChosenBy, parts:
   }
   turn.outcome = OUTCOME.blocked;
   return writeEmpty(turn, rewrite.rcode, EDE.blocked);
+}
+
+/** Types that name where and how a service is reached. RFC 9460. */
+function isBinding(type: number): boolean {
+  return type === TYPE.https || type === TYPE.svcb;
+}
+
+function writeNoData(turn: Turn, ttl: number): number {
+  turn.outcome = OUTCOME.local;
+  return writeNegative(turn, RCODE.noError, 0, ttl, false, EDE.forgedAnswer);
 }
 
 function has({ records }: Rewrite, type: number): boolean {
