@@ -46,7 +46,8 @@ function modifierText({ name, value }: Modifier): string {
 /** Null for a pattern that is no plain name. */
 function plainName(pattern: string): string | null {
   try {
-    return parseRule(pattern).name;
+    const { name } = parseRule(pattern);
+    return name === '' ? null : name;
   } catch (error) {
     if (error instanceof AppError && error.code === 'RULE_INVALID') return null;
     throw error;
