@@ -35,7 +35,11 @@ export type PolicyMessage = Omit<
   | 'firstRules'
   | 'lists'
   | 'suffixes'
-  | 'everybody' | 'clients' | 'policies' | 'services' | 'records'
+  | 'everybody'
+  | 'clients'
+  | 'policies'
+  | 'services'
+  | 'records'
 > & {
   readonly rules: RuleBuffers;
   readonly lists: RuleBuffers;

@@ -75,7 +75,9 @@ export function targetsOf(records: readonly CachedRecord[]): Target[] {
   return records.flatMap(({ owner, type, data }) => {
     const typeName = TARGET_TYPES[type];
     const name = type === TYPE.cname ? data : data.replace(/^\d+ /, '');
-    return typeName === undefined || name === '.' || name === '?' ? [] : [{ owner, typeName, name }];
+    return typeName === undefined || name === '.' || name === '?'
+      ? []
+      : [{ owner, typeName, name }];
   });
 }
 
@@ -105,10 +107,16 @@ function judgeTarget(target: string, found: Explanation, policy: Policy, naming:
   const said = `${subjectOf(winner, naming.nowMs)} ${verb} ${winner.shown.matchedName}`;
   if (isBlocked) return { decision: 'blocked', why: said } as const;
   if (spared === 'user') {
-    return { decision: 'allowed', why: `${said}, but you allow the name that was asked for` } as const;
+    return {
+      decision: 'allowed',
+      why: `${said}, but you allow the name that was asked for`,
+    } as const;
   }
   if (spared === 'list') {
-    return { decision: 'allowed', why: `${said}, but not for the name that was asked for` } as const;
+    return {
+      decision: 'allowed',
+      why: `${said}, but not for the name that was asked for`,
+    } as const;
   }
   const isOff = !found.isOn && winner.shown.action === 'block';
   return { decision: 'allowed', why: isOff ? `${said}, but filtering is off` : said } as const;

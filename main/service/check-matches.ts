@@ -98,7 +98,13 @@ function placeOf({ layer, listId, line }: ExplainedMatch, naming: Naming): Place
       return { ...lasting, source: 'group', list: group?.name ?? '', line, rule };
     }
     case 'user':
-      return { ...lasting, source: 'rule', list: 'rules', line, rule: config.rules[line - 1] ?? '' };
+      return {
+        ...lasting,
+        source: 'rule',
+        list: 'rules',
+        line,
+        rule: config.rules[line - 1] ?? '',
+      };
     case 'policy':
     case 'service':
       return { ...lasting, source: layer, list: names.get(listId) ?? '', line: 0, rule: '' };

@@ -91,7 +91,8 @@ function layerStep(step: string, layer: NamedMatch['layer'], parts: StepParts): 
 function layerText(matches: readonly NamedMatch[]): string {
   const applying = matches.filter(({ shown }) => shown.applies);
   const others = matches.length - applying.length;
-  const rest = others === 0 ? '' : `; ${String(others)} that ${others === 1 ? 'does' : 'do'} not apply`;
+  const rest =
+    others === 0 ? '' : `; ${String(others)} that ${others === 1 ? 'does' : 'do'} not apply`;
   const [first] = applying;
   if (first === undefined) return others === 0 ? 'nothing names it' : `nothing applies${rest}`;
   const winner = applying.find(({ shown }) => shown.won) ?? first;

@@ -113,10 +113,7 @@ async function explainWithKept(
 }
 
 /** The records whose aliases are told: those kept, else those that were just asked for. */
-function chainRecords(
-  { item }: KeptAnswer,
-  answer: Uint8Array | null,
-): readonly CachedRecord[] {
+function chainRecords({ item }: KeptAnswer, answer: Uint8Array | null): readonly CachedRecord[] {
   if (item !== null && item.records.length > 0) return item.records;
   return answer === null ? [] : readAnswerSection(answer);
 }

@@ -7,7 +7,13 @@ import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import type { MethodArguments, MethodName, MethodOutput } from '../contract/methods.ts';
 import type { ConfigStore } from './config-store.ts';
-import { checkRule, planAddRule, planRemoveRule, ruleForClient, ruleSubject } from './rule-edits.ts';
+import {
+  checkRule,
+  planAddRule,
+  planRemoveRule,
+  ruleForClient,
+  ruleSubject,
+} from './rule-edits.ts';
 import type { TemporaryRules } from './temporary-rules.ts';
 
 export interface RuleParts {

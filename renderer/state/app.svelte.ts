@@ -3,6 +3,7 @@
  */
 import { createContext } from 'svelte';
 import type { LiveUpdate, ServiceClient, Status } from '../../main/contract/methods.ts';
+import { Check, type CheckQuestion } from './check.svelte.ts';
 import { Clock } from './clock.svelte.ts';
 import type { Connection } from './connection.svelte.ts';
 import { Decisions } from './decisions.svelte.ts';
@@ -33,6 +34,7 @@ export class AppState {
   readonly lists: Lists;
   readonly rules: Rules;
   readonly decisions: Decisions;
+  readonly check: Check;
 
   constructor(client: ServiceClient, connection: Connection) {
     this.client = client;
@@ -51,9 +53,16 @@ export class AppState {
     this.search = new LogSearch(client);
     this.lists = new Lists(client, this.toasts);
     this.rules = new Rules(client, this.toasts);
+    this.check = new Check(client);
     this.decisions = new Decisions(client, this.toasts, (rules) => {
       this.rules.take(rules);
     });
+  }
+
+  /** Shows what a question would get, and why, on the page that has the check. */
+  explain(question: CheckQuestion): void {
+    this.route.open('rules');
+    void this.check.open(question);
   }
 
   /** Totals and latency, as the newest report has them; null before the first. Follows the live topic. */

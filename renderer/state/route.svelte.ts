@@ -24,6 +24,10 @@ export class Route {
     const name = window.location.hash.replace(/^#\//, '');
     return isPageName(name) ? name : 'activity';
   }
+
+  open(page: PageName): void {
+    window.location.hash = `#/${page}`;
+  }
 }
 
 function isPageName(name: string): name is PageName {

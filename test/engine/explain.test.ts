@@ -98,7 +98,10 @@ describe('other decisions', () => {
 test('while filtering is off, it is told what would be otherwise', () => {
   const found = ask({ lists, filtering: false }, 'ads.example');
   assert.equal(found.isOn, false);
-  assert.deepEqual([found.now.outcome, found.filtered.outcome], [OUTCOME.forwarded, OUTCOME.blocked]);
+  assert.deepEqual(
+    [found.now.outcome, found.filtered.outcome],
+    [OUTCOME.forwarded, OUTCOME.blocked],
+  );
   assert.equal(found.matches.filter(({ won }) => won).length, 1);
 });
 

@@ -4,6 +4,7 @@
 import type { ErrorCode } from '../../main/contract/errors.ts';
 import type { ListStatus, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
+import { fakeCheck } from './fake-check.ts';
 import { fakeLists, fakeLog, fakeStatistics, fakeStatus } from './fake-data.ts';
 
 /** A failure that the service tells with a code. */
@@ -22,6 +23,7 @@ export class FakeMethods {
   status: Status;
   lists: ListStatus[];
   rules: string[] = ['||ads.example.com^', '@@||good.example^'];
+  temporary: { rule: string; endsAtMs: number }[] = [];
   log: QueryEvent[];
   /** Said of every search. */
   isIncomplete = false;
@@ -56,7 +58,7 @@ export class FakeMethods {
           Number(input['stepMinutes']),
         );
       case 'check':
-        return this.#check(String(input['name']));
+        return fakeCheck(input, this.temporary);
       default:
         throw new FakeRefusal('METHOD_UNKNOWN', `there is no method ${name}`);
     }
@@ -98,10 +100,23 @@ export class FakeMethods {
           `cannot read the rule "${rule}": write ||name^ or @@||name^`,
         );
       }
-      this.rules = [...this.rules, rule];
+      this.#addRule(rule, input);
     }
-    if (name === 'rules.remove') this.rules = this.rules.filter((known) => known !== rule);
-    return { rules: this.rules };
+    if (name === 'rules.remove') {
+      this.rules = this.rules.filter((known) => known !== rule);
+      this.temporary = this.temporary.filter((known) => known.rule !== rule);
+    }
+    return { rules: this.rules, temporary: this.temporary };
+  }
+
+  #addRule(rule: string, { minutes, client }: MethodArguments): void {
+    const whole = client === undefined ? rule : `${rule}$client=${String(client)}`;
+    if (minutes === undefined) {
+      this.rules = [...this.rules, whole];
+    } else {
+      const endsAtMs = Date.now() + Number(minutes) * 60_000;
+      this.temporary = [...this.temporary, { rule: whole, endsAtMs }];
+    }
   }
 
   #list(method: string, input: MethodArguments) {
@@ -139,42 +154,5 @@ export class FakeMethods {
         error: '',
       },
     ];
-  }
-
-  #check(name: string) {
-    const isBlocked = name.endsWith('doubleclick.net');
-    return {
-      name,
-      decision: isBlocked ? 'blocked' : 'allowed',
-      why: isBlocked
-        ? 'the list StevenBlack names doubleclick.net, and no rule allows it'
-        : 'no list and no rule names it',
-      steps: [
-        { step: 'special names', result: 'no' },
-        { step: 'your rules', result: 'none applies' },
-        { step: 'lists', result: isBlocked ? 'blocked by StevenBlack' : 'on none' },
-        ...(isBlocked ? [] : [{ step: 'upstream', result: 'would be asked' }]),
-      ],
-      matches: isBlocked
-        ? [
-            {
-              action: 'block',
-              list: 'StevenBlack',
-              matchedName: 'doubleclick.net',
-              rule: '0.0.0.0 doubleclick.net',
-              line: 41_233,
-              won: true,
-            },
-            {
-              action: 'block',
-              list: 'Tracker domains',
-              matchedName: 'doubleclick.net',
-              rule: 'doubleclick.net',
-              line: 902,
-              won: false,
-            },
-          ]
-        : [],
-    };
   }
 }
