@@ -10,10 +10,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { FLAG_ALLOW, FLAG_BLOCK, DomainTable } from '../../main/engine/domain-table.ts';
 import { hashMix } from '../../main/engine/name.ts';
 import { parseList } from '../../main/lists/parse-list.ts';
-import { TableBuilder } from '../../main/lists/table-builder.ts';
+import { RuleSetBuilder } from '../../main/lists/rule-set-builder.ts';
 
 const RUNS = 3;
 const names = Number(process.argv[2] ?? 1_000_000);
@@ -36,25 +35,27 @@ function measure(label: string, text: Uint8Array): void {
     globalThis.gc?.();
     const before = process.memoryUsage().arrayBuffers;
     const start = process.cpuUsage();
-    const builder = new TableBuilder(text.length);
-    let nameBytes = 0;
-    const report = parseList(text, 'auto', (name, isAllow, number) => {
-      const flag = isAllow ? FLAG_ALLOW : FLAG_BLOCK;
-      if (builder.add(name.bytes, name.length, name.hash, 1, flag, number))
-        nameBytes += name.length;
-    });
+    const builder = new RuleSetBuilder(text.length);
+    builder.beginList(1);
+    const report = parseList(text, { format: 'auto' }, builder);
     const distinct = builder.nameCount;
-    const table = new DomainTable(builder.finish());
+    const { table } = builder.finish();
     const used = process.cpuUsage(start);
     bestMs = Math.min(bestMs, (used.user + used.system) / 1_000);
     peak = Math.max(peak, process.memoryUsage().arrayBuffers - before);
-    const index = (table.buffer.byteLength - nameBytes) / distinct;
+    const index = (table.byteLength - nameBytesOf(table)) / distinct;
     line =
       `${String(report.lines)} lines, ${String(distinct)} names, ` +
-      `table ${String(table.buffer.byteLength)} bytes, index ${index.toFixed(2)} bytes a name`;
+      `table ${String(table.byteLength)} bytes, index ${index.toFixed(2)} bytes a name`;
   }
   const peakMiB = (peak / 1024 / 1024).toFixed(1);
   console.log(`${label}: ${bestMs.toFixed(0)} ms, ${line}, arrays at most ${peakMiB} MiB`);
+}
+
+/** Bytes of the names' own, without their terminators; see engine/domain-table.ts. */
+function nameBytesOf(table: SharedArrayBuffer): number {
+  const [, , , , names = 0, nameBytes = 0] = new Int32Array(table, 0, 8);
+  return nameBytes - names;
 }
 
 if (files.length > 0) {

@@ -78,7 +78,15 @@ const listSource = z.strictObject({
   url: z.string().regex(/^(https?:\/\/|file:\/\/\/|builtin:)/, {
     error: 'a URL that begins with https://, http://, file:/// or builtin:',
   }),
-  format: z.enum(['auto', 'hosts', 'domains', 'adblock', 'wildcard']).default('auto'),
+  format: z
+    .enum(['auto', 'hosts', 'domains', 'adblock', 'wildcard', 'dnsmasq', 'unbound', 'rpz', 'regex'])
+    .default('auto'),
+  /** Whether a plain name of a hosts, domains or wildcard list means what is below it, too. */
+  match: z.enum(['subdomains', 'exact']).optional(),
+  /** With allow, what the list would block is allowed. */
+  action: z.enum(['block', 'allow']).optional(),
+  /** Takes rules for whole top-level domains, public suffixes, and patterns for nearly all names. */
+  allowWide: z.boolean().optional(),
   enabled: z.boolean().default(true),
 });
 

@@ -157,8 +157,30 @@ export const LIMITS = {
   rewriteStepsMax: 8,
   /** Addresses of neighbours that are kept for clients known by a MAC address. */
   neighboursMax: 4_096,
-  /** Conditions, patterns and rewrites of all lists together, compiled. */
+  /** Conditions, patterns and answers of the rules of all lists together, compiled. */
   programBytesMax: 64 * 1024 * 1024,
+  /** Rules with conditions or an answer of their own. */
+  programRulesMax: 1_000_000,
+  /** Different sets of conditions and answers among them. */
+  programTermsMax: 65_536,
+  /** One of these sets as JSON. */
+  termsBytesMax: 8_192,
+  /** Such rules for one and the same name. */
+  rulesPerNameMax: 64,
+  /** Wildcards and regular expressions. */
+  patternsMax: 50_000,
+  /** One of them, as it is written. */
+  patternBytesMax: 1_024,
+  /** Instructions of one compiled regular expression. */
+  regexProgramMax: 1_000,
+  /** Work for the patterns that share their rarest bytes: a wildcard counts 1, an expression 8. */
+  patternsGramCostMax: 128,
+  /** The same for patterns that every name has to be compared with. */
+  patternsAlwaysCostMax: 128,
+  /** Rules that take other rules out ($badfilter). */
+  badFiltersMax: 10_000,
+  /** Networks that block answers by address. */
+  addressTriggersMax: 262_144,
   /** User rules that end by themselves. */
   temporaryRulesMax: 200,
   /** Longest life of one of them. */

@@ -6,7 +6,7 @@
  * thread at once (a SharedArrayBuffer is passed by reference and never written again).
  *
  *   word  0  magic "SLDT"          word  4  names (distinct)
- *         1  layout version              5  bytes of the names part
+ *         1  version | tops << 16        5  bytes of the names part
  *         2  slots, a power of two       6  bytes of the whole buffer
  *         3  entries                     7  checksum of everything else
  *         8..15  key of the inputs, 32 bytes, free for the owner
@@ -16,6 +16,7 @@
  *   | 64 B   | 4 B each       | name offset | line | tag          | wire labels, 0, wire ...  |
  *   +--------+----------------+----------------------------------+---------------------------+
  *
+ *   tops = 1 when there are names of one label, which are then looked for, too
  *   slot = high 8 bits of the hash | 24 bits of (entry index + 1); 0 is an empty slot
  *   tag  = flags << 16 | list id
  *
@@ -61,6 +62,7 @@ export const ENTRY_WORDS = 3;
 /** Entry indexes take 24 bits of a slot, and 0 means empty. */
 export const TABLE_ENTRIES_MAX = 0xff_ff_fe;
 
+const TOPS = 1 << 16;
 const WORD_TOTAL_BYTES = 6;
 const WORD_CHECKSUM = 7;
 const WORD_KEY = 8;
@@ -103,6 +105,8 @@ export interface TableCounts {
   readonly entries: number;
   readonly names: number;
   readonly nameBytes: number;
+  /** Whether there are names of one label. */
+  readonly hasTops?: boolean;
 }
 
 /** Writes header and checksum of a table whose other parts are complete. For builders only. */
@@ -113,7 +117,8 @@ export function sealTable(
 ): void {
   const { slots, entries, names, nameBytes } = counts;
   const header = new Int32Array(buffer, 0, TABLE_HEADER_BYTES / 4);
-  header.set([TABLE_MAGIC, TABLE_VERSION, slots, entries, names, nameBytes, buffer.byteLength]);
+  const version = TABLE_VERSION | ((counts.hasTops ?? false) ? TOPS : 0);
+  header.set([TABLE_MAGIC, version, slots, entries, names, nameBytes, buffer.byteLength]);
   if (key) new Uint8Array(buffer, WORD_KEY * 4, TABLE_KEY_BYTES).set(key);
   header[WORD_CHECKSUM] = tableChecksum(buffer);
 }
@@ -125,6 +130,8 @@ export class DomainTable {
   /** Name-and-list pairs; at least nameCount. */
   readonly entryCount: number;
 
+  /** Fewest labels of a name. */
+  readonly #labelsMin: number;
   readonly #mask: number;
   readonly #slots: Int32Array;
   readonly #entries: Int32Array;
@@ -143,7 +150,7 @@ export class DomainTable {
     const header = new Int32Array(buffer, 0, TABLE_HEADER_BYTES / 4);
     const [magic, version, slots, entries, names, nameBytes, totalBytes] = header;
     if (magic !== TABLE_MAGIC) throw new Error('not a domain table');
-    if (version !== TABLE_VERSION) {
+    if (((version as number) & ~TOPS) !== TABLE_VERSION) {
       throw new Error(`domain table of version ${String(version)}, not ${String(TABLE_VERSION)}`);
     }
     const layout = checkedLayout(slots as number, entries as number, nameBytes as number);
@@ -153,6 +160,7 @@ export class DomainTable {
     this.buffer = buffer;
     this.nameCount = names as number;
     this.entryCount = entries as number;
+    this.#labelsMin = ((version as number) & TOPS) === 0 ? 2 : 1;
     this.#mask = (slots as number) - 1;
     this.#slots = new Int32Array(buffer, TABLE_HEADER_BYTES, slots);
     this.#entries = new Int32Array(buffer, layout.entriesAt, this.entryCount * ENTRY_WORDS);
@@ -182,10 +190,10 @@ export class DomainTable {
    * Reads the first slot of every suffix, without a branch between, so that the processor fetches
    * their cache lines side by side: a table is far larger than its caches.
    *
-   * @returns  the last label at which to look: a suffix has two labels or more
+   * @returns  the last label at which to look: a suffix has two labels or more, unless `tops`
    */
   prepare(view: NameView): number {
-    const last = view.labelCount - 2;
+    const last = view.labelCount - this.#labelsMin;
     for (let label = 0; label <= last; label++) {
       const hash = view.suffixHashes[label] as number;
       this.#firstSlots[label] = this.#slots[hash & this.#mask] as number;
@@ -193,13 +201,9 @@ export class DomainTable {
     return last;
   }
 
-  /** Flags of an entry that `find` returned, or of one behind it. */
-  flagsOf(entry: number): number {
-    return (this.#entries[entry * ENTRY_WORDS + 2] as number) >>> 16;
-  }
-
-  listOf(entry: number): number {
-    return (this.#entries[entry * ENTRY_WORDS + 2] as number) & 0xffff;
+  /** Flags << 16 | list id of an entry that `find` returned, or of one behind it. */
+  tagOf(entry: number): number {
+    return this.#entries[entry * ENTRY_WORDS + 2] as number;
   }
 
   /** 1-based line of an entry in its list, or the index of its rule; see FLAG_RULE. */

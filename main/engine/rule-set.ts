@@ -5,6 +5,7 @@
  * Compiled by lists/rule-set-builder.ts; opened by every data-plane thread over the same shared
  * memory. Policy.rules and Policy.lists are the two of the product.
  */
+import { AddressTriggers } from './address-triggers.ts';
 import {
   DomainTable,
   FLAG_ALLOW,
@@ -13,9 +14,21 @@ import {
   FLAG_EXACT,
   FLAG_IMPORTANT,
   FLAG_MORE,
+  FLAG_RULE,
   type NameView,
 } from './domain-table.ts';
 import { appliesTo, type MatchContext } from './match-context.ts';
+import { PatternSet } from './pattern-set.ts';
+import {
+  FEATURE_PER_CLIENT,
+  FEATURE_UNDO,
+  PATTERN_REGEX,
+  PATTERN_WORDS,
+  RuleProgram,
+} from './rule-program.ts';
+import type { Rewrite, RuleTerms } from './rule-terms.ts';
+
+export type { Rewrite, RewriteRecord } from './rule-terms.ts';
 
 /** Ranks of a rule; the larger number wins. */
 export const RULE_NONE = 0;
@@ -23,24 +36,6 @@ export const RULE_BLOCK = 1;
 export const RULE_ALLOW = 2;
 export const RULE_IMPORTANT_BLOCK = 3;
 export const RULE_IMPORTANT_ALLOW = 4;
-
-/** What is answered in place of the blocking answer. */
-export interface Rewrite {
-  readonly rcode: number;
-  /** Presentation form; '' for none. */
-  readonly cname: string;
-  /** With rcode 0 and no cname, [] means NODATA. */
-  readonly records: readonly RewriteRecord[];
-  /** No answer at all. */
-  readonly drop: boolean;
-}
-
-export interface RewriteRecord {
-  readonly type: number;
-  readonly ttl: number;
-  /** Wire form, names in it not compressed. */
-  readonly rdata: Uint8Array;
-}
 
 /** One rule that a name meets, for explanations. */
 export interface RuleMatch {
@@ -64,6 +59,14 @@ export interface RuleBuffers {
   readonly program: SharedArrayBuffer | null;
 }
 
+/** What a walk over the matching rules does with each. */
+const PASS_RANK = 0;
+const PASS_UNDO = 1;
+const PASS_VISIT = 2;
+
+/** `#wonPattern` when the winner is a plain name, or nothing has won. */
+const NO_PATTERN = -1;
+
 export class RuleSet {
   /** The winner of the last `match` or `blocksAddress`; 0 and null after a miss. */
   listId = 0;
@@ -81,17 +84,34 @@ export class RuleSet {
   readonly nameCount: number;
   /** Everything that can match. */
   readonly ruleCount: number;
-  /** Whether what is decided can depend on who asks. */
-  readonly isPerClient: boolean = false;
+  /** Whether what is decided can depend on who asks, list masks aside. */
+  readonly isPerClient: boolean;
   readonly #table: DomainTable;
+  readonly #program: RuleProgram | null;
+  readonly #patterns: PatternSet | null;
+  readonly #addresses: AddressTriggers | null;
+  readonly #canUndo: boolean;
+  /** Rewrites that rules for the name being matched undo. */
+  readonly #undone: string[] = [];
+  #pass = PASS_RANK;
   #rank = RULE_NONE;
+  #wonPattern = NO_PATTERN;
+  readonly #visited: Omit<RuleMatch, 'won'>[] = [];
 
   /** @throws Error when the memory is not what the builder makes */
   constructor(table: SharedArrayBuffer, program: SharedArrayBuffer | null) {
     this.buffers = { table, program };
     this.#table = new DomainTable(table);
+    this.#program = program === null ? null : new RuleProgram(program);
+    const { patternCount = 0, addressCount = 0, features = 0 } = this.#program ?? {};
+    this.#patterns =
+      this.#program !== null && patternCount > 0 ? new PatternSet(this.#program) : null;
+    this.#addresses =
+      this.#program !== null && addressCount > 0 ? new AddressTriggers(this.#program) : null;
+    this.#canUndo = (features & FEATURE_UNDO) !== 0;
+    this.isPerClient = (features & FEATURE_PER_CLIENT) !== 0;
     this.nameCount = this.#table.nameCount;
-    this.ruleCount = this.#table.entryCount;
+    this.ruleCount = this.#table.entryCount + patternCount + addressCount;
   }
 
   /** @throws Error when the memory is not what the builder makes */
@@ -105,7 +125,7 @@ export class RuleSet {
 
   /** Whether the checksums hold. Reads all of the memory. */
   verify(): boolean {
-    return this.#table.verify();
+    return this.#table.verify() && (this.#program?.verify() ?? true);
   }
 
   /** The key of what was compiled; see domain-table.ts. */
@@ -118,49 +138,56 @@ export class RuleSet {
    * listed name, before any pattern; of several, the one that came first.
    *
    * @returns  RULE_*; sets listId, line, labels, rewrite and hasBlock
-   * Cost: one probe per suffix, no allocation (bench/micro/domain-table.bench.ts).
+   * Cost: one probe per suffix, and with patterns two per byte; no allocation
+   * (bench/micro/domain-table.bench.ts, bench/micro/patterns.bench.ts).
    */
   match(view: NameView, context: MatchContext): number {
     this.#forget();
-    if (this.nameCount > 0) this.#matchNames(view, context);
+    if (this.#canUndo) this.#findUndone(view, context);
+    this.#pass = PASS_RANK;
+    this.#walk(view, context);
     return this.#rank;
   }
 
-  /** Visits every rule that a name meets, most specific names first. May allocate. */
+  /** Visits every rule that a name meets: names, most specific first, then patterns. Allocates. */
   forEachMatch(view: NameView, context: MatchContext, visit: (match: RuleMatch) => void): void {
     const won = this.match(view, context);
     const { listId, line, labels } = this;
-    const last = this.#table.prepare(view);
-    for (let label = 0; label <= last; label++) {
-      let entry = this.#table.find(view, label);
-      for (let more = entry >= 0; more; entry++) {
-        const flags = this.#table.flagsOf(entry);
-        more = (flags & FLAG_MORE) !== 0;
-        const list = this.#table.listOf(entry);
-        if (!isMet(flags, label) || !appliesTo(context, list)) continue;
-        const match = {
-          listId: list,
-          line: this.#table.lineOf(entry),
-          rank: rankOf(flags),
-          labels: view.labelCount - label,
-          kind: (flags & FLAG_EXACT) === 0 ? ('name' as const) : ('exact' as const),
-          rewrite: null,
-        };
-        const isSame = match.listId === listId && match.line === line && match.labels === labels;
-        visit({ ...match, won: isSame && match.rank === won });
-      }
+    this.#pass = PASS_VISIT;
+    this.#walk(view, context);
+    let isTold = false;
+    for (const match of this.#visited.splice(0)) {
+      const isWon: boolean =
+        !isTold &&
+        match.rank === won &&
+        match.listId === listId &&
+        match.line === line &&
+        match.labels === labels;
+      isTold ||= isWon;
+      visit({ ...match, won: isWon });
     }
   }
 
   /**
    * Whether a rule blocks an address in an answer: triggers on addresses, not on names.
    *
-   * @param _address  16 bytes, IPv4 as ::ffff:a.b.c.d
-   * @returns         false in one comparison when there are no such rules; else sets the winner
+   * @param address  16 bytes, IPv4 as ::ffff:a.b.c.d
+   * @returns        false in one comparison when there are no such rules; else sets the winner
    */
-  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- a table has no such rules
-  blocksAddress(_address: Uint8Array, _context: MatchContext): boolean {
-    return false;
+  blocksAddress(address: Uint8Array, context: MatchContext): boolean {
+    if (this.#addresses === null || this.#program === null) return false;
+    this.#forget();
+    const triggers = this.#addresses;
+    for (let slot = triggers.first(address); slot >= 0; slot = triggers.next(address)) {
+      const tag = triggers.tagOf(slot);
+      const terms = this.#program.termsAt(triggers.termsOf(slot));
+      if (!appliesTo(context, tag & 0xffff)) continue;
+      if (terms !== null && !terms.hold(null, context)) continue;
+      const rank = rankOf(tag >>> 16);
+      if (rank <= this.#rank) continue;
+      this.#win(rank, tag & 0xffff, triggers.lineOf(slot), 0, terms);
+    }
+    return this.#rank === RULE_BLOCK || this.#rank === RULE_IMPORTANT_BLOCK;
   }
 
   #forget(): void {
@@ -170,34 +197,104 @@ export class RuleSet {
     this.rewrite = null;
     this.hasBlock = false;
     this.#rank = RULE_NONE;
+    this.#wonPattern = NO_PATTERN;
   }
 
-  #matchNames(view: NameView, context: MatchContext): void {
+  #findUndone(view: NameView, context: MatchContext): void {
+    this.#undone.length = 0;
+    this.#pass = PASS_UNDO;
+    this.#walk(view, context);
+  }
+
+  /** Shows every rule whose name or pattern fits to `#consider`. */
+  #walk(view: NameView, context: MatchContext): void {
+    if (this.nameCount > 0) this.#walkNames(view, context);
+    if (this.#patterns === null || this.#program === null) return;
+    const program = this.#program;
+    const { patterns } = program.parts;
+    const count = this.#patterns.find(view);
+    for (let hit = 0; hit < count; hit++) {
+      const pattern = this.#patterns.hits[hit] as number;
+      const tag = patterns[pattern * PATTERN_WORDS] as number;
+      const line = patterns[pattern * PATTERN_WORDS + 1] as number;
+      this.#consider(tag, line, 0, program.patternTerms(pattern), pattern, view, context);
+    }
+  }
+
+  #walkNames(view: NameView, context: MatchContext): void {
     const table = this.#table;
     const last = table.prepare(view);
     for (let label = 0; label <= last; label++) {
       const entry = table.find(view, label);
-      if (entry >= 0) this.#take(entry, label, view, context);
+      if (entry >= 0) this.#walkEntries(entry, label, view, context);
     }
   }
 
-  /** Looks at the entries of one listed name. */
-  #take(first: number, label: number, view: NameView, context: MatchContext): void {
+  /** Shows the entries of one listed name. */
+  #walkEntries(first: number, label: number, view: NameView, context: MatchContext): void {
     const table = this.#table;
+    const labels = view.labelCount - label;
     for (let entry = first; ; entry++) {
-      const flags = table.flagsOf(entry);
-      if (isMet(flags, label) && appliesTo(context, table.listOf(entry))) {
-        const rank = rankOf(flags);
-        if ((flags & FLAG_BLOCK) !== 0) this.hasBlock = true;
-        if (rank > this.#rank) {
-          this.#rank = rank;
-          this.listId = table.listOf(entry);
-          this.line = table.lineOf(entry);
-          this.labels = view.labelCount - label;
+      const tag = table.tagOf(entry);
+      const flags = tag >>> 16;
+      if (isMet(flags, label)) {
+        let line = table.lineOf(entry);
+        let terms: RuleTerms | null = null;
+        if ((flags & FLAG_RULE) !== 0 && this.#program !== null) {
+          terms = this.#program.ruleTerms(line);
+          line = this.#program.ruleLine(line);
         }
+        this.#consider(tag, line, labels, terms, NO_PATTERN, view, context);
       }
       if ((flags & FLAG_MORE) === 0) return;
     }
+  }
+
+  /** One rule whose name or pattern fits: looks at list and conditions, then does what is due. */
+  #consider(
+    tag: number,
+    line: number,
+    labels: number,
+    terms: RuleTerms | null,
+    pattern: number,
+    view: NameView,
+    context: MatchContext,
+  ): void {
+    if (!appliesTo(context, tag & 0xffff)) return;
+    if (terms !== null && !this.#isInForce(terms, view, context)) return;
+    if (this.#pass === PASS_UNDO) return;
+    const flags = tag >>> 16;
+    const rank = rankOf(flags);
+    if (this.#pass === PASS_VISIT) {
+      const kind = kindOf(flags, pattern);
+      const rewrite = terms?.rewrite ?? null;
+      this.#visited.push({ listId: tag & 0xffff, line, rank, labels, kind, rewrite });
+      return;
+    }
+    if ((flags & FLAG_BLOCK) !== 0) this.hasBlock = true;
+    if (rank < this.#rank) return;
+    if (rank === this.#rank && this.#wonPattern <= pattern) return;
+    this.#win(rank, tag & 0xffff, line, labels, terms);
+    this.#wonPattern = pattern;
+  }
+
+  /** Whether the conditions hold, and the rule is one that decides. Notes what it undoes. */
+  #isInForce(terms: RuleTerms, view: NameView, context: MatchContext): boolean {
+    if (!terms.hold(view, context)) return false;
+    if (terms.undo !== null) {
+      if (this.#pass === PASS_UNDO) this.#undone.push(terms.undo);
+      return false;
+    }
+    if (terms.rewrite === null || this.#undone.length === 0) return true;
+    return !this.#undone.includes('') && !this.#undone.includes(terms.rewriteText);
+  }
+
+  #win(rank: number, listId: number, line: number, labels: number, terms: RuleTerms | null): void {
+    this.#rank = rank;
+    this.listId = listId;
+    this.line = line;
+    this.labels = labels;
+    this.rewrite = terms === null ? null : terms.rewrite;
   }
 }
 
@@ -209,4 +306,9 @@ function isMet(flags: number, label: number): boolean {
 function rankOf(flags: number): number {
   const rank = (flags & FLAG_ALLOW) !== 0 ? RULE_ALLOW : RULE_BLOCK;
   return (flags & FLAG_IMPORTANT) !== 0 ? rank + 2 : rank;
+}
+
+function kindOf(flags: number, pattern: number): RuleMatch['kind'] {
+  if (pattern !== NO_PATTERN) return (flags & PATTERN_REGEX) === 0 ? 'wildcard' : 'regex';
+  return (flags & FLAG_EXACT) === 0 ? 'name' : 'exact';
 }

@@ -234,7 +234,17 @@ class Commands {
       .argument('<url>', 'https://…, file:///… or builtin:starter')
       .addOption(
         new Option('--format <format>')
-          .choices(['auto', 'hosts', 'domains', 'adblock', 'wildcard'])
+          .choices([
+            'auto',
+            'hosts',
+            'domains',
+            'adblock',
+            'wildcard',
+            'dnsmasq',
+            'unbound',
+            'rpz',
+            'regex',
+          ])
           .default('auto'),
       )
       .action(async (name: string, url: string, { format }: { format: string }) => {

@@ -1,19 +1,19 @@
 /**
- * Compiles all enabled lists into one domain table: pure but for the reading of copies, which is
+ * Compiles all enabled lists into one rule set: pure but for the reading of copies, which is
  * passed in. Called by compile-thread.ts; tests call it directly.
  *
  * One list's text is in memory at a time. Peak: that text + about twice the finished table.
  */
 import { createHash } from 'node:crypto';
-import { FLAG_ALLOW, FLAG_BLOCK, TABLE_VERSION } from '../engine/domain-table.ts';
+import { TABLE_VERSION } from '../engine/domain-table.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
-import type { ListFormat } from './formats/detect.ts';
-import { parseList, type ListReport } from './parse-list.ts';
-import { TableBuilder, TableFull } from './table-builder.ts';
+import { parseList, type ListOptions, type ListReport } from './parse-list.ts';
+import { RuleSetBuilder } from './rule-set-builder.ts';
+import { TableFull } from './table-builder.ts';
 import { refuseList } from './validate.ts';
 
 /** Part of the key of a snapshot: raise it when parsers give other results for the same text. */
-const PARSER_VERSION = 1;
+const PARSER_VERSION = 2;
 
 /** A copy of a list on disk. */
 export interface CopyFile {
@@ -29,9 +29,8 @@ export interface CopyFile {
 }
 
 /** One list to compile: the copies to try, best first. */
-export interface CompileSource {
+export interface CompileSource extends ListOptions {
   readonly listId: number;
-  readonly format: ListFormat | 'auto';
   readonly copies: readonly CopyFile[];
 }
 
@@ -59,15 +58,17 @@ export interface Compiled {
 /** Reads a file whole; throws when it cannot or when it is above LIMITS.listBytesMax. */
 export type ReadFile = (path: string) => Uint8Array;
 
-interface KeyInput {
+export interface KeyInput extends ListOptions {
   readonly listId: number;
-  readonly format: string;
   readonly sha256: string;
 }
 
 /** The key of a table: what went into it, in which order. 32 bytes. */
 export function tableKey(inputs: readonly KeyInput[]): Uint8Array {
-  const facts = inputs.map(({ listId, format, sha256 }) => [listId, format, sha256]);
+  const facts = inputs.map(({ listId, format, match, action, allowWide, sha256 }) => [
+    ...[listId, format, sha256],
+    ...[match ?? 'subdomains', action ?? 'block', allowWide ?? false],
+  ]);
   const text = JSON.stringify([TABLE_VERSION, PARSER_VERSION, facts]);
   return createHash('sha256').update(text).digest();
 }
@@ -88,9 +89,9 @@ export function compileLists(
   onProgress: (listId: number, lines: number) => void,
 ): Compiled {
   const excluded = new Map<CopyFile, string>();
-  for (const { copies, format } of sources) {
-    for (const copy of copies) {
-      const reason = copy.kind === 'candidate' ? refuseCandidate(copy, format, read) : null;
+  for (const source of sources) {
+    for (const copy of source.copies) {
+      const reason = copy.kind === 'candidate' ? refuseCandidate(copy, source, read) : null;
       if (reason !== null) excluded.set(copy, reason);
     }
   }
@@ -104,13 +105,14 @@ export function compileLists(
   }
 }
 
-function refuseCandidate(
-  copy: CopyFile,
-  format: ListFormat | 'auto',
-  read: ReadFile,
-): string | null {
+function refuseCandidate(copy: CopyFile, options: ListOptions, read: ReadFile): string | null {
   const found = openCopy(copy, read);
-  return typeof found === 'string' ? found : refuseList(found.bytes, format, copy.namesBefore);
+  return typeof found === 'string' ? found : refuseList(found.bytes, options, copy.namesBefore);
+}
+
+/** What a source puts into the key, with a copy of this hash. */
+function keyInput(source: CompileSource, sha256: string): KeyInput {
+  return { ...source, sha256 };
 }
 
 /** The result when the copies that are left make the table in use; null when they do not. */
@@ -121,9 +123,10 @@ function keepTable(
 ): Compiled | null {
   const inputs: KeyInput[] = [];
   const results: CompileResult[] = [];
-  for (const { listId, format, copies } of sources) {
+  for (const source of sources) {
+    const { listId, copies } = source;
     const best = copies.find((copy) => !excluded.has(copy));
-    if (best) inputs.push({ listId, format, sha256: best.sha256 });
+    if (best) inputs.push(keyInput(source, best.sha256));
     const refused = copies.flatMap((copy) => {
       const reason = excluded.get(copy);
       return reason === undefined ? [] : [{ kind: copy.kind, reason }];
@@ -171,22 +174,21 @@ class Compilation {
   /** Null when a copy was added to the excluded ones. */
   run(sources: readonly CompileSource[]): Compiled | null {
     const bytes = sources.reduce((sum, source) => sum + (source.copies[0]?.bytes ?? 0), 0);
-    const builder = new TableBuilder(bytes);
+    const builder = new RuleSetBuilder(bytes);
     const results: CompileResult[] = [];
     const inputs: KeyInput[] = [];
     for (const source of sources) {
       const { result, sha256 } = this.#addList(source, builder);
       if (!result) return null;
       results.push(result);
-      if (result.used) inputs.push({ listId: source.listId, format: source.format, sha256 });
+      if (result.used) inputs.push(keyInput(source, sha256));
     }
-    const table = builder.finish(tableKey(inputs));
-    return { rules: { table, program: null }, results };
+    return { rules: builder.finish(tableKey(inputs)), results };
   }
 
   #addList(
     source: CompileSource,
-    builder: TableBuilder,
+    builder: RuleSetBuilder,
   ): { result: CompileResult | null; sha256: string } {
     const { listId } = source;
     const refused: { kind: CopyFile['kind']; reason: string }[] = [];
@@ -213,21 +215,14 @@ class Compilation {
     copy: CopyFile,
     bytes: Uint8Array,
     source: CompileSource,
-    builder: TableBuilder,
+    builder: RuleSetBuilder,
   ): ListReport | null {
-    const { listId, format } = source;
+    const { listId } = source;
+    builder.beginList(listId);
     try {
-      return parseList(
-        bytes,
-        format,
-        (name, isAllow, line) => {
-          const flag = isAllow ? FLAG_ALLOW : FLAG_BLOCK;
-          builder.add(name.bytes, name.length, name.hash, listId, flag, line);
-        },
-        (lines) => {
-          this.#onProgress(listId, lines);
-        },
-      );
+      return parseList(bytes, source, builder, (lines) => {
+        this.#onProgress(listId, lines);
+      });
     } catch (error) {
       if (!(error instanceof TableFull)) throw error;
       this.#excluded.set(copy, error.message);

@@ -92,9 +92,7 @@ export class ListUpdater {
     await this.#dropOrphans(candidates);
     const sources = this.#sources(candidates);
     const key = tableKey(
-      sources.map(({ listId, format, copies }) => {
-        return { listId, format, sha256: copies[0]?.sha256 ?? '' };
-      }),
+      sources.map((source) => ({ ...source, sha256: source.copies[0]?.sha256 ?? '' })),
     );
     if (sources.length === 0) {
       if (this.table.ruleCount > 0) this.table = RuleSet.empty();
@@ -136,7 +134,9 @@ export class ListUpdater {
           namesBefore: before,
         });
       }
-      if (copies.length > 0) sources.push({ listId: meta.id, format: source.format, copies });
+      const { format, match, action, allowWide } = source;
+      if (copies.length === 0) continue;
+      sources.push({ listId: meta.id, format, match, action, allowWide, copies });
     }
     return sources;
   }

@@ -1,6 +1,6 @@
 /**
  * Parses the bytes of one list: splits lines, finds the dialect, gives every line a verdict and
- * every name to a sink. Pure; run by the compile thread, and by tests.
+ * every rule to a sink. Pure; run by the compile thread, and by tests.
  */
 import { LIMITS } from '../contract/limits.ts';
 import {
@@ -10,8 +10,10 @@ import {
   mostVoted,
   type ListFormat,
 } from './formats/detect.ts';
-import { Line, type NameSink } from './formats/line.ts';
+import type { HostName } from './formats/host-name.ts';
+import { Line, type ReadOptions } from './formats/line.ts';
 import { REASONS, VERDICT, type Verdict } from './formats/verdict.ts';
+import { NO_SINK, type RuleSink, type Terms } from './rule-sink.ts';
 
 const LINE_FEED = 0x0a;
 const EXAMPLES_MAX = 3;
@@ -31,11 +33,11 @@ export interface IgnoredLines {
 export interface ListReport {
   readonly format: ListFormat;
   readonly lines: number;
-  /** Lines that gave at least one name. */
+  /** Lines that gave at least one rule. */
   readonly rules: number;
   /** Comments and blank lines. */
   readonly comments: number;
-  /** Names given to the sink; a hosts line may have many, and lists repeat themselves. */
+  /** Rules given to the sink; a hosts line may have many, and lists repeat themselves. */
   readonly names: number;
   /** Lines by verdict, as numbered in VERDICT. */
   readonly verdicts: readonly number[];
@@ -43,37 +45,77 @@ export interface ListReport {
   readonly ignored: readonly IgnoredLines[];
 }
 
+/** How a list is read. */
+export interface ListOptions extends ReadOptions {
+  /** 'auto' looks at the first lines. */
+  readonly format: ListFormat | 'auto';
+}
+
 /**
- * @param bytes   the list; a UTF-8 byte order mark is skipped
- * @param format  as in the settings; 'auto' looks at the first lines
+ * @param bytes  the list; a UTF-8 byte order mark is skipped
  */
 export function parseList(
   bytes: Uint8Array,
-  format: ListFormat | 'auto',
-  sink: NameSink,
+  options: ListOptions,
+  sink: RuleSink,
   onProgress?: (lines: number) => void,
 ): ListReport {
+  const { format } = options;
   const found = format === 'auto' ? detectFormat(bytes) : format;
   const parse = FORMATS[found];
   const tally = new Tally();
-  let names = 0;
-  const line = new Line(bytes, (name, isAllow, number) => {
-    names++;
-    sink(name, isAllow, number);
-  });
+  const counter = new CountingSink(sink);
+  const line = new Line(bytes, counter, options);
   forEachLine(line, () => {
     tally.count(isComment(line, found) ? VERDICT.comment : boundedParse(line, parse), line);
     if (line.number % PROGRESS_LINES === 0) onProgress?.(line.number);
     return true;
   });
-  return tally.report(found, line.number, names);
+  return tally.report(found, line.number, counter.taken);
+}
+
+/** Counts what goes through it. */
+class CountingSink implements RuleSink {
+  taken = 0;
+  readonly #sink: RuleSink;
+
+  constructor(sink: RuleSink) {
+    this.#sink = sink;
+  }
+
+  addName(name: HostName, flags: number, line: number, terms: Terms): Verdict {
+    return this.#count(this.#sink.addName(name, flags, line, terms));
+  }
+
+  addWildcard(pattern: string, flags: number, line: number, terms: Terms): Verdict {
+    return this.#count(this.#sink.addWildcard(pattern, flags, line, terms));
+  }
+
+  addRegex(source: string, flags: number, line: number, terms: Terms): Verdict {
+    return this.#count(this.#sink.addRegex(source, flags, line, terms));
+  }
+
+  addNetwork(
+    address: Uint8Array,
+    bits: number,
+    flags: number,
+    line: number,
+    terms: Terms,
+  ): Verdict {
+    return this.#count(this.#sink.addNetwork(address, bits, flags, line, terms));
+  }
+
+  #count(verdict: Verdict): Verdict {
+    if (verdict === VERDICT.rule) this.taken++;
+    return verdict;
+  }
 }
 
 /** The dialect that most of the first lines are in. */
 export function detectFormat(bytes: Uint8Array): ListFormat {
   const votes = new Map<ListFormat, number>();
   let seen = 0;
-  const line = new Line(bytes, () => undefined);
+  const line = new Line(bytes, NO_SINK);
   forEachLine(line, () => {
     if (isComment(line, 'adblock')) return true;
     const format = line.end - line.start > LIMITS.listLineBytesMax ? null : formatOfLine(line);
@@ -107,7 +149,8 @@ function boundedParse(line: Line, parse: (line: Line) => Verdict): Verdict {
 function isComment(line: Line, format: ListFormat): boolean {
   if (line.start === line.end) return true;
   const first = line.byteAt(0);
-  if (first !== 0x23) return first === 0x21 || first === 0x3b || first === 0x5b;
+  if (first === 0x5b) return format !== 'regex';
+  if (first !== 0x23) return first === 0x21 || first === 0x3b;
   return format !== 'adblock' || !isGenericCosmetic(line);
 }
 

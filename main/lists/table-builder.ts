@@ -6,7 +6,8 @@
  * them), plus half of an array while it grows.
  *
  *   record of 5 words per entry: name offset | line | tag | hash | index + 1 of the next entry of
- *   the same name (0: none). Entries that are such a next one have CHAINED set in the tag.
+ *   the same name (0: none). Entries that are such a next one have CHAINED set in the tag, those that
+ *   were taken out REMOVED.
  *
  * The result depends on the sequence of `add` calls only: same lists in the same order, same bytes.
  */
@@ -18,6 +19,7 @@ import {
   FLAG_EXACT,
   FLAG_IMPORTANT,
   FLAG_MORE,
+  FLAG_RULE,
   TABLE_HEADER_BYTES,
   sealTable,
   tableLayout,
@@ -31,7 +33,9 @@ const TAG = 2;
 const HASH = 3;
 const NEXT = 4;
 const CHAINED = 1 << 30;
+const REMOVED = 1 << 29;
 const FLAGS_OF_IDENTITY = FLAG_BLOCK | FLAG_ALLOW | FLAG_EXACT | FLAG_BELOW | FLAG_IMPORTANT;
+const IS_RULE = FLAG_RULE << 16;
 /**
  * Longest probe of an insertion. Chance does not reach it at 3/4 load (a few hundred at most); names
  * chosen to collide do, and would make every lookup slow.
@@ -47,6 +51,8 @@ export class TableBuilder {
   /** Name-and-list pairs so far. */
   entryCount = 0;
   #nameBytes = 0;
+  #hasTops = false;
+  #removedEntries = 0;
   #slots: Int32Array;
   #records: Int32Array;
   #names: Uint8Array;
@@ -68,8 +74,9 @@ export class TableBuilder {
    * @param name    holds the lower-case wire labels name[0, length), without root
    * @param hash    hashName of them
    * @param flags   FLAG_BLOCK or FLAG_ALLOW, with FLAG_EXACT where it applies
-   * @param line    1-based line in the list
-   * @returns       false when this list has this very entry already; the first line counts
+   * @param line    1-based line in the list; with FLAG_RULE the index of the rule
+   * @returns       false when this list has this very entry already; the first line counts. Rules
+   *                are never alike
    * @throws TableFull  when a bound of LIMITS is reached
    */
   add(
@@ -80,22 +87,49 @@ export class TableBuilder {
     flags: number,
     line: number,
   ): boolean {
-    const mask = this.#slots.length - 1;
-    let at = hash & mask;
-    for (let probes = 0; ; probes++, at = (at + 1) & mask) {
-      if (probes > PROBES_MAX) throw new TableFull('too many names with the same hash');
-      const slot = this.#slots[at] as number;
-      if (slot === 0) break;
-      if ((slot ^ hash) >>> 24 !== 0) continue;
-      const first = (slot & 0xffffff) - 1;
-      if (this.#isNamed(first, name, length)) return this.#chain(first, listId, flags, line);
-    }
+    const at = this.#findSlot(name, length, hash);
+    const slot = this.#slots[at] as number;
+    if (slot !== 0) return this.#chain((slot & 0xffffff) - 1, listId, flags, line);
+    if (name[0] === length - 1) this.#hasTops = true;
     const offset = this.#store(name, length);
     const entry = this.#append(offset, line, listId | (flags << 16), hash);
     this.#slots[at] = (hash & 0xff000000) | (entry + 1);
     this.nameCount++;
     if (this.nameCount > this.#slots.length * 0.75) this.#growSlots();
     return true;
+  }
+
+  /** Visits the entries of one name; `visit` returns whether to keep the entry. */
+  filter(
+    name: Uint8Array,
+    length: number,
+    hash: number,
+    visit: (tag: number, line: number) => boolean,
+  ): void {
+    const slot = this.#slots[this.#findSlot(name, length, hash)] as number;
+    let next = (slot & 0xffffff) - 1;
+    while (next >= 0) {
+      const record = next * RECORD_WORDS;
+      const tag = this.#records[record + TAG] as number;
+      next = (this.#records[record + NEXT] as number) - 1;
+      if ((tag & REMOVED) !== 0) continue;
+      if (visit(tag & ~CHAINED, this.#records[record + LINE] as number)) continue;
+      this.#records[record + TAG] = tag | REMOVED;
+      this.#removedEntries++;
+    }
+  }
+
+  /** The slot of a name, or the empty one where it belongs. */
+  #findSlot(name: Uint8Array, length: number, hash: number): number {
+    const mask = this.#slots.length - 1;
+    let at = hash & mask;
+    for (let probes = 0; ; probes++, at = (at + 1) & mask) {
+      if (probes > PROBES_MAX) throw new TableFull('too many names with the same hash');
+      const slot = this.#slots[at] as number;
+      if (slot === 0) return at;
+      if ((slot ^ hash) >>> 24 !== 0) continue;
+      if (this.#isNamed((slot & 0xffffff) - 1, name, length)) return at;
+    }
   }
 
   /**
@@ -107,9 +141,10 @@ export class TableBuilder {
     this.#slots = new Int32Array(0);
     const counts = {
       slots: slotsFor(this.nameCount),
-      entries: this.entryCount,
-      names: this.nameCount,
+      entries: this.entryCount - this.#removedEntries,
+      names: this.nameCount - this.#countRemovedNames(),
       nameBytes: this.#nameBytes,
+      hasTops: this.#hasTops,
     };
     const layout = tableLayout(counts.slots, counts.entries, counts.nameBytes);
     const buffer = new SharedArrayBuffer(layout.totalBytes);
@@ -121,7 +156,7 @@ export class TableBuilder {
     );
     sealTable(buffer, counts, key);
     this.#records = new Int32Array(0);
-    this.nameCount = this.entryCount = this.#nameBytes = 0;
+    this.nameCount = this.entryCount = this.#nameBytes = this.#removedEntries = 0;
     return buffer;
   }
 
@@ -132,29 +167,52 @@ export class TableBuilder {
     let entry = 0;
     for (let head = 0; head < this.entryCount; head++) {
       if (((records[head * RECORD_WORDS + TAG] as number) & CHAINED) !== 0) continue;
+      const first = entry;
+      for (let next = head; next >= 0;) {
+        const record = next * RECORD_WORDS;
+        next = (records[record + NEXT] as number) - 1;
+        const tag = records[record + TAG] as number;
+        if ((tag & REMOVED) !== 0) continue;
+        entries[entry * ENTRY_WORDS] = records[record + OFFSET] as number;
+        entries[entry * ENTRY_WORDS + 1] = records[record + LINE] as number;
+        entries[entry * ENTRY_WORDS + 2] = (tag & ~CHAINED) | (FLAG_MORE << 16);
+        entry++;
+      }
+      if (entry === first) continue;
+      const last = (entry - 1) * ENTRY_WORDS + 2;
+      entries[last] = (entries[last] as number) & ~(FLAG_MORE << 16);
       const hash = records[head * RECORD_WORDS + HASH] as number;
       let at = hash & mask;
       while (slots[at] !== 0) at = (at + 1) & mask;
-      slots[at] = (hash & 0xff000000) | (entry + 1);
-      for (let next = head; next >= 0; entry++) {
-        const record = next * RECORD_WORDS;
-        next = (records[record + NEXT] as number) - 1;
-        const more = next >= 0 ? FLAG_MORE << 16 : 0;
-        entries[entry * ENTRY_WORDS] = records[record + OFFSET] as number;
-        entries[entry * ENTRY_WORDS + 1] = records[record + LINE] as number;
-        entries[entry * ENTRY_WORDS + 2] = ((records[record + TAG] as number) & ~CHAINED) | more;
-      }
+      slots[at] = (hash & 0xff000000) | (first + 1);
     }
+  }
+
+  /** Names none of whose entries is left. */
+  #countRemovedNames(): number {
+    if (this.#removedEntries === 0) return 0;
+    let count = 0;
+    for (let head = 0; head < this.entryCount; head++) {
+      if (((this.#records[head * RECORD_WORDS + TAG] as number) & CHAINED) !== 0) continue;
+      let isLeft = false;
+      for (let next = head; next >= 0 && !isLeft;) {
+        isLeft = ((this.#records[next * RECORD_WORDS + TAG] as number) & REMOVED) === 0;
+        next = (this.#records[next * RECORD_WORDS + NEXT] as number) - 1;
+      }
+      if (!isLeft) count++;
+    }
+    return count;
   }
 
   /** Hangs another entry behind those of the same name, unless an equal one is there. */
   #chain(first: number, listId: number, flags: number, line: number): boolean {
     const tag = listId | (flags << 16);
     const identity = 0xffff | (FLAGS_OF_IDENTITY << 16);
+    const isRule = (flags & FLAG_RULE) !== 0;
     let last = first;
     for (let next = first; next >= 0;) {
       const there = this.#records[next * RECORD_WORDS + TAG] as number;
-      if (((there ^ tag) & identity) === 0) return false;
+      if (((there ^ tag) & identity) === 0 && !isRule && (there & IS_RULE) === 0) return false;
       last = next;
       next = (this.#records[next * RECORD_WORDS + NEXT] as number) - 1;
     }

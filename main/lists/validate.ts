@@ -7,7 +7,8 @@
  */
 import { LIMITS } from '../contract/limits.ts';
 import { VERDICT, isKnownSyntax } from './formats/verdict.ts';
-import { parseList, type ListReport } from './parse-list.ts';
+import { parseList, type ListOptions, type ListReport } from './parse-list.ts';
+import { NO_SINK } from './rule-sink.ts';
 
 /** Bytes looked at for HTML and binary data. */
 const SNIFF_BYTES = 65_536;
@@ -71,11 +72,11 @@ export function refuseReport(report: ListReport, namesBefore: number): string | 
 /** Both checks on one candidate. */
 export function refuseList(
   bytes: Uint8Array,
-  format: Parameters<typeof parseList>[1],
+  options: ListOptions,
   namesBefore: number,
 ): string | null {
   const reason = refuseBytes(bytes);
-  return reason ?? refuseReport(parseList(bytes, format, ignoreName), namesBefore);
+  return reason ?? refuseReport(parseList(bytes, options, NO_SINK), namesBefore);
 }
 
 /**
@@ -88,10 +89,6 @@ function parseRate(report: ListReport): { rules: number; judged: number } {
   if (report.format !== 'adblock') return { rules: report.rules, judged };
   const known = report.verdicts.reduce((sum, n, verdict) => sum + (isKnownSyntax(verdict) ? n : 0));
   return { rules: report.rules + known, judged };
-}
-
-function ignoreName(): void {
-  // A trial run wants the verdicts only.
 }
 
 /** A bound for people, e.g. "64 MiB". */

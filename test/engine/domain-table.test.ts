@@ -47,7 +47,7 @@ const RANKS = [RULE_BLOCK, RULE_ALLOW, RULE_IMPORTANT_BLOCK, RULE_IMPORTANT_ALLO
 function slowly(entries: readonly Entry[], name: string, mask: Uint8Array | null): number[] {
   const whole = name.toLowerCase();
   let best = [0, 0, 0];
-  for (const suffix of suffixesOf(name)) {
+  for (const suffix of [...suffixesOf(name), whole.split('.').at(-1) as string]) {
     for (const { name: listed, listId, flags } of entries) {
       const isWrongExtent = suffix === whole ? (flags & FLAG_BELOW) > 0 : (flags & FLAG_EXACT) > 0;
       if (listed.toLowerCase() !== suffix || isWrongExtent || mask?.[listId] === 0) continue;
@@ -70,10 +70,13 @@ describe('plain names', () => {
     }
   });
 
-  test('a single label never matches, even if it were in the table', () => {
-    const rules = build([block('com')]);
-    assert.equal(rankOf(rules, 'com'), 0);
-    assert.equal(rankOf(rules, 'example.com'), 0);
+  test('a single label is looked for when there is one in the table', () => {
+    const rules = build([block('com'), block('example.org')]);
+    assert.equal(rankOf(rules, 'com'), RULE_BLOCK);
+    assert.equal(rankOf(rules, 'example.com'), RULE_BLOCK);
+    assert.equal(rules.labels, 1);
+    assert.equal(rankOf(rules, 'org'), 0);
+    assert.equal(rankOf(rules, '.'), 0);
   });
 
   test('reports the most specific block and allow entries with list and line', () => {

@@ -1,14 +1,15 @@
 /**
  * What the list tests share: parsing text, looking names up the way the engine does, a slow oracle.
  */
-import { FLAG_ALLOW, FLAG_BLOCK } from '../../main/engine/domain-table.ts';
+import { FLAG_ALLOW } from '../../main/engine/domain-table.ts';
 import type { NameView } from '../../main/engine/domain-table.ts';
 import { HASH_SEED, hashByte, hashMix, writeName } from '../../main/engine/name.ts';
 import { createMatchContext } from '../../main/engine/match-context.ts';
 import { RuleSet } from '../../main/engine/rule-set.ts';
 import type { ListFormat } from '../../main/lists/formats/detect.ts';
 import { parseList, type ListReport } from '../../main/lists/parse-list.ts';
-import { TableBuilder } from '../../main/lists/table-builder.ts';
+import type { ReadOptions } from '../../main/lists/formats/line.ts';
+import { RuleSetBuilder } from '../../main/lists/rule-set-builder.ts';
 
 /** A view of a name in presentation form, any case; made as engine/query.ts makes it. */
 export function viewOf(text: string): NameView {
@@ -38,7 +39,7 @@ export function rankOf(rules: RuleSet, name: string): number {
 export interface ParsedList {
   readonly report: ListReport;
   readonly rules: RuleSet;
-  /** Names in the order found; allowed ones with @@ in front. */
+  /** Names in the order found; allowed ones with @@ in front, those with terms with these. */
   readonly names: readonly string[];
 }
 
@@ -46,16 +47,27 @@ export interface ParsedList {
 export function parse(
   content: string | Uint8Array,
   format: ListFormat | 'auto' = 'auto',
+  options: ReadOptions = {},
 ): ParsedList {
-  const builder = new TableBuilder();
+  const builder = new RuleSetBuilder();
+  builder.beginList(1);
   const names: string[] = [];
   const bytes = typeof content === 'string' ? new Uint8Array(Buffer.from(content)) : content;
-  const report = parseList(bytes, format, (name, isAllow, line) => {
-    names.push((isAllow ? '@@' : '') + name.text);
-    const flag = isAllow ? FLAG_ALLOW : FLAG_BLOCK;
-    builder.add(name.bytes, name.length, name.hash, 1, flag, line);
-  });
-  return { report, names, rules: new RuleSet(builder.finish(), null) };
+  const report = parseList(
+    bytes,
+    { format, ...options },
+    {
+      addName: (name, flags, line, terms) => {
+        const text = terms === null ? name.text : `${name.text} ${JSON.stringify(terms)}`;
+        names.push(((flags & FLAG_ALLOW) > 0 ? '@@' : '') + text);
+        return builder.addName(name, flags, line, terms);
+      },
+      addWildcard: (...rule) => builder.addWildcard(...rule),
+      addRegex: (...rule) => builder.addRegex(...rule),
+      addNetwork: (...rule) => builder.addNetwork(...rule),
+    },
+  );
+  return { report, names, rules: RuleSet.open(builder.finish()) };
 }
 
 /** Ignored lines by reason, shortened to the reason's first words up to a colon or bracket. */

@@ -23,7 +23,8 @@ test('accepts the two forms and the usual spellings of them', () => {
     'localhost.localdomain': ['block', 'localhost.localdomain'],
   };
   for (const [text, [action, name]] of Object.entries(rules)) {
-    assert.deepEqual(parseRule(text), { action, name }, text);
+    const entry = `${action === 'allow' ? '@@' : ''}||${name}^`;
+    assert.deepEqual(parseRule(text), { action, name, text: entry }, text);
   }
 });
 
@@ -33,17 +34,19 @@ test('refuses everything else, saying why and what to write', () => {
     '||com^': /whole top-level domain/,
     com: /whole top-level domain/,
     '*.com': /whole top-level domain/,
-    '||^': /no host name/,
-    '*': /only stand at the front/,
-    'ads.*': /only stand at the front/,
+    '||^': /label/,
+    '*': /most names.*\$wide/,
+    '/.*/': /most names/,
+    '/a(?=b)/': /linear time/,
+    '/[/': /linear time|path/,
     '||ads.example^$third-party': /modifiers/,
     'ads.example##.banner': /cosmetic/,
-    '/^ads/': /regular expression/,
     'https://ads.example/': /URL/,
     'ads.example/banner': /path/,
     'ads.example:80': /port/,
     '0.0.0.0 ads.example': /more than one word/,
-    '10.0.0.1': /IP address/,
+    '||ads.example^$dnsrewrite=?': /value/,
+    '0.0.0.0': /most names/,
     'a..example': /label/,
     [`${'x'.repeat(64)}.example`]: /label/,
     [`${'abcdefg.'.repeat(32)}example`]: /253/,
@@ -60,6 +63,27 @@ test('refuses everything else, saying why and what to write', () => {
         return true;
       },
     );
+  }
+});
+
+test('takes the rest of the syntax as it was written', () => {
+  for (const text of [
+    '||ads.example^$important',
+    '@@||ads.example^$client=192.0.2.0/24',
+    '/^ads[0-9]+\\./$dnstype=~A',
+    '||ads*.example^',
+    '-adserver.',
+    '|ads.example^',
+    '||ads.example^$dnsrewrite=NOERROR;MX;10 mail.example',
+    '*$client=tv,wide',
+    '||zip^$wide',
+    '198.51.100.7',
+    '||2001:db8::1^',
+  ]) {
+    const action = text.startsWith('@@') ? 'allow' : 'block';
+    const entry = text.replaceAll('\\\\', '\\');
+    assert.deepEqual(parseRule(` ${entry} `), { action, name: '', text: entry }, entry);
+    compileRules([entry]);
   }
 });
 

@@ -11,7 +11,7 @@ const text = new Uint8Array(
 
 test('the starter list is clean: every line a rule or a comment, no name twice or below another', () => {
   const { report, names } = parse(text);
-  assert.equal(refuseList(text, 'auto', 0), null);
+  assert.equal(refuseList(text, { format: 'auto' }, 0), null);
   assert.equal(report.format, 'adblock');
   assert.deepEqual(report.ignored, []);
   assert.ok(report.rules >= 250 && report.rules <= 450, `${report.rules} rules`);

@@ -5,7 +5,7 @@ import { refuseList } from '../../main/lists/validate.ts';
 
 function refuse(text: string | Uint8Array, namesBefore = 0): string | null {
   const bytes = typeof text === 'string' ? new Uint8Array(Buffer.from(text)) : text;
-  return refuseList(bytes, 'auto', namesBefore);
+  return refuseList(bytes, { format: 'auto' }, namesBefore);
 }
 
 function names(count: number): string {
@@ -31,7 +31,7 @@ test('refuses what is no list, with a plain reason', () => {
     [Uint8Array.from({ length: 4_096 }, (_, i) => (i * 7) % 256), /binary/],
     ['{"error": "not found"}\n', /only 0 of 1 lines are rules/],
     [`${names(3)}one two\nthree four\nfive six\nseven eight\n`, /only 3 of 7 lines are rules/],
-    ['address=/a.example/#\naddress=/b.example/#\n', /dnsmasq/],
+    ['server=/a.example/9.9.9.9\nserver=/b.example/9.9.9.9\n', /another server/],
     ['a.example##.ad\nb.example##.ad\n', /only 0 of 2 .* cosmetic/],
     [new Uint8Array(LIMITS.listBytesMax + 1).fill(0x61), /larger than 64 MiB/],
   ];

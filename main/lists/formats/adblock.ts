@@ -1,44 +1,73 @@
 /**
- * Lists in adblock syntax, as far as it means whole names: `||ads.example^` blocks the name and
- * everything below it, `@@||good.example^` allows it; `||ads.example` without the caret and
- * `||*.ads.example^` are read alike. Plain names and hosts lines are taken as AdGuard does.
+ * Lists in adblock syntax, as AdGuard Home reads it for DNS: `||ads.example^` blocks the name and
+ * everything below it, `@@` allows, `|` ties a pattern to the start or the end of the name, `*` stands
+ * for anything, `/.../` is a regular expression, `$` begins modifiers (modifiers.ts). Plain names and
+ * hosts lines are taken, too; `||ads.example` and `||*.ads.example^` are read like `||ads.example^`.
  *
- * Everything that speaks of parts of pages, of paths, or under conditions (cosmetic rules, URLs,
- * regular expressions, `$modifiers`, patterns) is ignored with its reason. It is never cut down to
- * a name: that would block more than the author wrote.
+ * What speaks of parts of pages, of paths or of requests is ignored with its reason. It is never cut
+ * down to a name: that would block more than the author wrote.
  */
+import { FLAG_EXACT } from '../../engine/domain-table.ts';
+import { LABEL_START, TEXT_END, TEXT_START } from '../../engine/wildcard.ts';
+import type { Terms } from '../rule-sink.ts';
+import { readAddress } from './address-bytes.ts';
 import { isCosmeticAt, parseName } from './domains.ts';
+import { groupsOf } from './groups.ts';
 import { parseHostsLine } from './hosts.ts';
 import type { Line } from './line.ts';
+import { readModifiers } from './modifiers.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
 
 const HASH_SIGN = 0x23;
 const DOLLAR = 0x24;
-const STAR = 0x2a;
-const SLASH = 0x2f;
-const COLON = 0x3a;
 const CARET = 0x5e;
 const PIPE = 0x7c;
+/** A rule above this is no rule; room for long lists of exceptions. */
+const RULE_BYTES_MAX = 16_384;
 
 export function parseAdblockLine(line: Line): Verdict {
   const isAllow = line.has('@@', line.start);
   const start = isAllow ? line.start + 2 : line.start;
-  if (line.has('||', start)) return parseAnchored(line, start + 2, isAllow);
-  const verdict = notAName(line, start);
-  if (verdict !== null) return verdict;
-  return isAllow ? parseName(line, start, true) : parseHostsLine(line);
+  if (line.has('||', start)) {
+    const nameStart = line.has('*.', start + 2) ? start + 4 : start + 2;
+    const end = endOfName(line, nameStart);
+    if (isWholeRule(line, end)) return takeAnchored(line, nameStart, end, line.flagsOf(isAllow));
+  }
+  return parseUnanchored(line, start, isAllow);
 }
 
-/** The part behind `||`: a name that ends the line, or ends in `^`, `|` or `^|`. */
-function parseAnchored(line: Line, start: number, isAllow: boolean): Verdict {
-  const nameStart = line.has('*.', start) ? start + 2 : start;
-  let end = nameStart;
-  while (end < line.end && SEPARATORS[line.bytes[end] as number] === 0) end++;
-  if (!isWholeRule(line, end)) {
-    if (line.bytes[end] === COLON) return VERDICT.path;
-    return notAName(line, start) ?? VERDICT.characters;
+function parseUnanchored(line: Line, start: number, isAllow: boolean): Verdict {
+  const hash = line.find(HASH_SIGN, start);
+  if (isCosmetic(line, start, hash)) return VERDICT.cosmetic;
+  if (isPlain(line, start, hash) && !isPiece(line, start)) {
+    return isAllow ? parseName(line, start, line.flagsOf(true)) : parsePlain(line);
   }
-  return line.take(nameStart, end, isAllow);
+  if (line.end - line.start > RULE_BYTES_MAX) return VERDICT.lineLength;
+  return parseRule(line, line.text.slice(isAllow ? 2 : 0), isAllow);
+}
+
+/** The part behind `||`: a name, or an address that answers may not have. */
+function takeAnchored(line: Line, start: number, end: number, flags: number): Verdict {
+  const verdict = line.take(start, end, flags);
+  if (verdict !== VERDICT.address) return verdict;
+  return line.takeNetwork(textOf(line, start, end), flags, null);
+}
+
+/** A hosts line, a plain name, or an address. */
+function parsePlain(line: Line): Verdict {
+  const verdict = parseHostsLine(line);
+  if (verdict !== VERDICT.address || line.findBlank(line.start) < line.end) return verdict;
+  return line.takeNetwork(textOf(line, line.start, line.end), line.flagsOf(false), null);
+}
+
+function textOf(line: Line, start: number, end: number): string {
+  return Buffer.from(line.bytes.slice(start, end)).toString('latin1');
+}
+
+function endOfName(line: Line, start: number): number {
+  let end = start;
+  while (end < line.end && SEPARATORS[line.bytes[end] as number] === 0) end++;
+  return end;
 }
 
 function isWholeRule(line: Line, end: number): boolean {
@@ -49,44 +78,108 @@ function isWholeRule(line: Line, end: number): boolean {
   return rest === 2 && isCaret && line.bytes[end + 1] === PIPE;
 }
 
-/** Names the syntax of a rule that is more than a name; null when nothing speaks against one. */
-function notAName(line: Line, start: number): Verdict | null {
-  const comment = line.find(HASH_SIGN, start);
-  if (isCosmetic(line, start, comment)) return VERDICT.cosmetic;
-  if (line.bytes[start] === SLASH && isRegex(line, start)) return VERDICT.regex;
-  for (const [sign, verdict] of SIGNS) {
-    const at = line.find(sign, start);
-    const isWildcard = sign === STAR && at === start && line.has('*.', at);
-    if (at < comment && !isWildcard) return verdict;
+/** Whether nothing of the syntax stands before a comment, but for a star or dot in front. */
+function isPlain(line: Line, start: number, comment: number): boolean {
+  const from = line.has('*.', start) ? start + 2 : start;
+  for (let at = from; at < comment; at++) {
+    if (PLAIN_ENDS[line.bytes[at] as number] === 1) return false;
   }
-  return null;
+  return true;
 }
 
 /** `x##...` and its kin, and `x$$...`, which filters the source of pages. */
 function isCosmetic(line: Line, start: number, hash: number): boolean {
+  if (line.bytes[start] === SLASH) return false;
   if (hash < line.end && (hash === start || isCosmeticAt(line, hash))) return true;
   return line.has('$$', line.find(DOLLAR, start));
 }
 
-/** What the first of these signs in a rule says about it. */
-const SIGNS: readonly (readonly [sign: number, verdict: Verdict])[] = [
-  [DOLLAR, VERDICT.modifier],
-  [SLASH, VERDICT.path],
-  [CARET, VERDICT.pattern],
-  [PIPE, VERDICT.pattern],
-  [STAR, VERDICT.pattern],
-];
-
-/** Whether a rule that begins with a slash has another one at its end or before its modifiers. */
-function isRegex(line: Line, start: number): boolean {
-  if (line.end - start < 2) return true;
-  for (let at = line.end - 1; at > start; at--) {
-    if (line.bytes[at] !== SLASH) continue;
-    return at === line.end - 1 || line.bytes[at + 1] === DOLLAR;
-  }
-  return false;
+/** `-ads.`, `.ads-`: what begins and ends in the middle of names is a pattern. */
+function isPiece(line: Line, start: number): boolean {
+  const text = textOf(line, start, Math.min(line.end, start + 255));
+  return /^(?:[-.][\w.-]*[-.]|-[\w.-]+|[\w.-]+-)$/.test(text);
 }
+
+/** A rule that is more than a plain name. @param text  without `@@` */
+function parseRule(line: Line, text: string, isAllow: boolean): Verdict {
+  const { pattern, modifiers } = splitRule(text);
+  let flags = line.flagsOf(isAllow);
+  let terms: Terms = null;
+  if (modifiers !== null) {
+    const read = readModifiers(modifiers, isAllow);
+    if (typeof read === 'number') return read;
+    flags |= read.flags;
+    if (Object.keys(read.terms).length > 0) terms = read.terms;
+  }
+  if (isRegex(pattern)) return line.takeRegex(pattern.slice(1, -1), flags, terms);
+  return takePattern(line, pattern, flags, terms);
+}
+
+/** Cuts the modifiers off: behind the expression's last slash, or behind the last dollar sign. */
+function splitRule(text: string): { pattern: string; modifiers: string | null } {
+  const slash = text.startsWith('/') ? text.lastIndexOf('/$') : -1;
+  const cut = slash > 0 ? slash + 1 : isRegex(text) ? -1 : text.search(/(?<!\\)\$[^$]*$/);
+  if (cut < 0) return { pattern: text, modifiers: null };
+  return { pattern: text.slice(0, cut).trim(), modifiers: text.slice(cut + 1) };
+}
+
+function isRegex(pattern: string): boolean {
+  return pattern.length > 2 && pattern.startsWith('/') && pattern.endsWith('/');
+}
+
+const NAME_RULE = /^(\|\|(?:\*\.)?|\||\*\.|\.)?([^*^|/:\s-][^*^|/:\s]*[^*^|/:\s-])(\^\|?|\|)?$/;
+
+const ADDRESS_RULE = /^(?:\|\|)?([0-9a-f:]*:[0-9a-f:.]+)\^?$/i;
+
+function takePattern(line: Line, pattern: string, flags: number, terms: Terms): Verdict {
+  const [front, name, end] = groupsOf(NAME_RULE, pattern);
+  if (name !== '') {
+    if (front === '|' && end !== '') return takeName(line, name, flags | FLAG_EXACT, terms);
+    const isWhole = front === '||' || front === '||*.' || end === '';
+    if (front !== '|' && isWhole) return takeName(line, name, flags, terms);
+  }
+  const [address] = groupsOf(ADDRESS_RULE, pattern);
+  if (readAddress(address) !== null) return line.takeNetwork(address, flags, terms);
+  if (/[/:]/.test(pattern)) return VERDICT.path;
+  return takeWildcard(line, pattern.toLowerCase(), flags, terms);
+}
+
+function takeName(line: Line, name: string, flags: number, terms: Terms): Verdict {
+  const verdict = line.takeText(name, flags, terms);
+  return verdict === VERDICT.address ? line.takeNetwork(name, flags & ~FLAG_EXACT, terms) : verdict;
+}
+
+const WILDCARD_RULE = /^(\|\||\||\^)?(.*?)(\^\|?|\|)?$/s;
+
+/** `||ads*.example^`, `-ads.`, `|ad*`: the name's text with marks at its ends. */
+function takeWildcard(line: Line, pattern: string, flags: number, terms: Terms): Verdict {
+  const [front, body, end] = groupsOf(WILDCARD_RULE, pattern);
+  if (body === '' || /^\*?$/.test(body + end)) return takeEverything(line, body, flags, terms);
+  if (/[\^|]/.test(body)) return VERDICT.pattern;
+  if (!/^[a-z0-9._*-]+$/.test(body)) return VERDICT.characters;
+  if (body.includes('..')) return VERDICT.never;
+  return line.takeWildcard((FRONTS[front] ?? '') + body + (end === '' ? '' : END), flags, terms);
+}
+
+/** `*` is a rule for all names, which the guard will look at; `||^` and its kin are for none. */
+function takeEverything(line: Line, body: string, flags: number, terms: Terms): Verdict {
+  if (body !== '*' && terms === null) return VERDICT.labelLength;
+  return body === '*' || body === '' ? line.takeWildcard('*', flags, terms) : VERDICT.never;
+}
+
+const END = String.fromCharCode(TEXT_END);
+const FRONTS: Readonly<Record<string, string>> = {
+  '||': String.fromCharCode(LABEL_START),
+  '|': String.fromCharCode(TEXT_START),
+  '^': String.fromCharCode(TEXT_START),
+};
+
+const SLASH = 0x2f;
 
 /** 1 for each byte that ends the name of an anchored rule. */
 const SEPARATORS = new Uint8Array(256);
-for (const sign of [CARET, PIPE, SLASH, DOLLAR, STAR, COLON, HASH_SIGN]) SEPARATORS[sign] = 1;
+for (const sign of '^|/$*:#') SEPARATORS[sign.charCodeAt(0)] = 1;
+
+/** 1 for each byte that a plain line does not have. A colon is one of an address. */
+const PLAIN_ENDS = new Uint8Array(256);
+for (const sign of '^|/$*') PLAIN_ENDS[sign.charCodeAt(0)] = 1;

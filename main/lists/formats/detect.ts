@@ -3,40 +3,62 @@
  * `format: auto`. A new dialect needs a line parser, a name in FORMATS and a vote here.
  */
 import { parseAdblockLine } from './adblock.ts';
-import { foreign, isCosmeticAt, parseDomainLine } from './domains.ts';
+import { parseDnsmasqLine } from './dnsmasq.ts';
+import { foreign, isCosmeticAt, parseDomainLine, parseWildcardLine } from './domains.ts';
 import { isAddress } from './host-name.ts';
 import { parseHostsLine } from './hosts.ts';
 import type { Line, LineParser } from './line.ts';
+import { parseRegexLine } from './regex.ts';
+import { parseRpzLine } from './rpz.ts';
+import { parseUnboundLine } from './unbound.ts';
 import { VERDICT } from './verdict.ts';
 
-/**
- * Line parser of each dialect. The last two are told apart but not read: their lines are ignored
- * with a reason that names them.
- */
+/** Line parser of each dialect. */
 export const FORMATS = {
   adblock: parseAdblockLine,
   hosts: parseHostsLine,
-  wildcard: parseDomainLine,
+  wildcard: parseWildcardLine,
   domains: parseDomainLine,
-  dnsmasq: parseDomainLine,
-  unbound: parseDomainLine,
+  dnsmasq: parseDnsmasqLine,
+  unbound: parseUnboundLine,
+  rpz: parseRpzLine,
+  regex: parseRegexLine,
 } as const satisfies Record<string, LineParser>;
 export type ListFormat = keyof typeof FORMATS;
 
 /** Lines that vote. */
 export const DETECT_LINES = 1_000;
+/** Longest line that is looked at by an expression. */
+const VOTE_BYTES_MAX = 512;
 
 /** What one line that is not a comment looks like; null when it could be anything. */
 export function formatOfLine(line: Line): ListFormat | null {
   const other = foreign(line);
   if (other !== null) return other === VERDICT.dnsmasq ? 'dnsmasq' : 'unbound';
-  if (isAdblock(line)) return 'adblock';
+  return ofItsText(line) ?? (isAdblock(line) ? 'adblock' : ofItsWords(line));
+}
+
+function ofItsWords(line: Line): ListFormat | null {
   const wordEnd = line.findBlank(line.start);
   const isAlone = wordEnd === line.end;
   if (isAddress(line.bytes, line.start, wordEnd)) return isAlone ? null : 'hosts';
   if (!isAlone && line.find(0x23, wordEnd) === line.end) return null;
-  return line.has('*.', line.start) || line.has('.', line.start) ? 'wildcard' : 'domains';
+  if (line.find(0x2a, line.start) < wordEnd) return 'wildcard';
+  return line.has('.', line.start) ? 'wildcard' : 'domains';
 }
+
+/** Zone files by their records and directives, expressions by signs that names do not have. */
+function ofItsText(line: Line): ListFormat | null {
+  if (line.end - line.start > VOTE_BYTES_MAX) return null;
+  const first = line.byteAt(0);
+  if (ADBLOCK_FIRST.has(first)) return null;
+  const text = line.text;
+  if (ZONE_LINE.test(text)) return 'rpz';
+  return EXPRESSION.test(text) && !text.includes('##') ? 'regex' : null;
+}
+
+const ZONE_LINE = /^\$(?:TTL|ORIGIN)\s|^(?:\S+\s+)?(?:\d+\s+)?(?:IN\s+)?(?:CNAME|SOA|NS)\s/;
+const EXPRESSION = /^[\^(]|\\[.wd]|[)\]][*+?{]|;(?:querytype|reply|invert)\b|\.[*+]|[^^$]\$$/;
 
 /** Whether a line begins with `|`, `@` or `/`, or has a caret or a cosmetic separator. */
 function isAdblock(line: Line): boolean {

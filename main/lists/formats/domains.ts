@@ -2,9 +2,11 @@
  * Lists of one name a line: `ads.example`, and its wildcard spellings `*.ads.example` and
  * `.ads.example` (formats "domains" and "wildcard").
  *
- * All of them block the name and everything below it. A `#` begins a comment. A line with `##` and
+ * All of them mean the name and everything below it, or with `match: exact` the name alone. A `#` begins a comment. A line with `##` and
  * its kin directly behind a name is a browser's cosmetic rule, never a domain.
  */
+import { FLAG_EXACT } from '../../engine/domain-table.ts';
+import { LABEL_START, TEXT_END, TEXT_START } from '../../engine/wildcard.ts';
 import type { Line } from './line.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
 
@@ -13,17 +15,33 @@ const STAR = 0x2a;
 const DOT = 0x2e;
 
 export function parseDomainLine(line: Line): Verdict {
-  return parseName(line, line.start, false);
+  return parseName(line, line.start, line.plainFlags);
+}
+
+/** As `parseDomainLine`; a star inside the name stands for any characters of it. */
+export function parseWildcardLine(line: Line): Verdict {
+  const verdict = parseDomainLine(line);
+  return verdict === VERDICT.pattern ? parseStars(line) : verdict;
+}
+
+/** `ads*.example`: a whole name with any start of labels before it, but for exact lists. */
+function parseStars(line: Line): Verdict {
+  const text = /^[^\s#]+/.exec(line.text)?.[0].toLowerCase() ?? '';
+  if (!/^[a-z0-9._*-]+$/.test(text)) return VERDICT.pattern;
+  const isExact = (line.plainFlags & FLAG_EXACT) !== 0;
+  const front = String.fromCharCode(isExact ? TEXT_START : LABEL_START);
+  const flags = line.plainFlags & ~FLAG_EXACT;
+  return line.takeWildcard(front + text + String.fromCharCode(TEXT_END), flags, null);
 }
 
 /** Reads the rest of the line from `start` as one name with an optional wildcard and comment. */
-export function parseName(line: Line, start: number, isAllow: boolean): Verdict {
+export function parseName(line: Line, start: number, flags: number): Verdict {
   const comment = line.find(HASH_SIGN, start);
   if (comment < line.end && isCosmeticAt(line, comment)) return VERDICT.cosmetic;
   const blank = line.findBlank(start);
   const end = Math.min(blank, comment);
   if (blank < comment && !isCommentAfter(line, blank)) return foreign(line) ?? VERDICT.words;
-  const verdict = line.take(afterWildcard(line, start), end, isAllow);
+  const verdict = line.take(afterWildcard(line, start), end, flags);
   return verdict === VERDICT.rule ? verdict : (foreign(line) ?? verdict);
 }
 

@@ -6,9 +6,8 @@
  */
 import { domainToASCII } from 'node:url';
 import { LIMITS } from '../../contract/limits.ts';
-import { hashName, readName } from '../../engine/name.ts';
+import { hashName } from '../../engine/name.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
-import { guardOfLabel, guardOfPair } from './wide-names.ts';
 
 /** Wire labels without the root label. */
 const WIRE_BYTES_MAX = LIMITS.nameBytesMax - 1;
@@ -30,22 +29,14 @@ export class HostName {
   labelCount = 0;
   /** hashName of the labels. */
   hash = 0;
+  readonly #text = Buffer.alloc(256);
 
   /**
    * Reads source[start, end), which has no blanks around it. One trailing dot is accepted.
    *
-   * @returns  VERDICT.rule, or why this is not a name that a list may block
+   * @returns  VERDICT.rule, or why this is no host name; whether a list may block it is not asked
    */
   read(source: Uint8Array, start: number, end: number): Verdict {
-    const verdict = this.readAny(source, start, end);
-    if (verdict !== VERDICT.rule) return verdict;
-    if (this.labelCount < 2) return guardOfLabel(this.text);
-    if (this.labelCount > 2) return verdict;
-    return guardOfPair(this.bytes, this.length, this.hash) ?? verdict;
-  }
-
-  /** As `read`, but takes names that are too wide or local, too. */
-  readAny(source: Uint8Array, start: number, end: number): Verdict {
     const out = this.bytes;
     let lengthAt = 0;
     let at = 1;
@@ -73,9 +64,16 @@ export class HostName {
     return VERDICT.rule;
   }
 
-  /** Presentation form. Allocates. */
+  /** Presentation form. Its bytes need no escapes. */
   get text(): string {
-    return readName(this.bytes, 0, this.length);
+    const { bytes, length } = this;
+    let border = 0;
+    for (let at = 0; at < length; at++) {
+      const byte = bytes[at] as number;
+      this.#text[at] = at === border ? DOT : byte;
+      if (at === border) border += byte + 1;
+    }
+    return this.#text.toString('latin1', 1, length);
   }
 
   /** A byte that no A-label has: converts U-labels, names the kind of everything else. */
@@ -97,7 +95,7 @@ export class HostName {
     }
     const ascii = domainToASCII(text);
     if (ascii === '' || !/^[a-z0-9._-]+$/i.test(ascii)) return VERDICT.characters;
-    return this.readAny(Buffer.from(ascii, 'latin1'), 0, ascii.length);
+    return this.read(Buffer.from(ascii, 'latin1'), 0, ascii.length);
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * Lists in the form of /etc/hosts: an address, then one name or many, then perhaps a `#` comment.
  *
- * The address is not used: whatever it is, each name is blocked with everything below it. Names of
+ * The address is not used: whatever it is, each name is blocked with everything below it, or alone
+ * with `match: exact`. Names of
  * the machine itself (localhost, broadcasthost, ip6-...) and addresses in place of names are left
  * out. A line without address is read as a plain name. hosts(5).
  */
@@ -22,7 +23,7 @@ export function parseHostsLine(line: Line): Verdict {
   let at = skipBlanks(line, addressEnd, end);
   while (at < end) {
     const wordEnd = Math.min(line.findBlank(at), end);
-    const verdict = line.take(at, wordEnd, false);
+    const verdict = line.take(at, wordEnd, line.plainFlags);
     if (verdict === VERDICT.rule) result = verdict;
     else result ??= verdict;
     at = skipBlanks(line, wordEnd, end);

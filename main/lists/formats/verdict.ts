@@ -24,6 +24,18 @@ export const VERDICT = {
   lineLength: 14,
   dnsmasq: 15,
   unbound: 16,
+  modifierValue: 17,
+  regexInvalid: 18,
+  regexLarge: 19,
+  never: 20,
+  patternCost: 21,
+  patternsFull: 22,
+  rulesFull: 23,
+  upstream: 24,
+  trigger: 25,
+  action: 26,
+  record: 27,
+  zone: 28,
 } as const;
 export type Verdict = (typeof VERDICT)[keyof typeof VERDICT];
 
@@ -33,25 +45,53 @@ export const REASONS: readonly string[] = [
   '',
   'cosmetic rule: hides parts of pages, which DNS cannot',
   'rule for a path, port or URL: DNS sees only names',
-  'regular expression',
-  'rule with modifiers ($...)',
+  'regular expression in a list of another format',
+  'rule with modifiers that mean nothing in DNS ($...)',
   'pattern inside a name (*, |, ^)',
   'IP address, not a name',
   'name of the machine itself, such as localhost',
-  'too wide: a top-level domain or public suffix',
+  'too wide: it would match most names, a top-level domain or a public suffix',
   'name longer than 253 characters',
   'label empty or longer than 63 characters',
   'not a host name',
   'more than one word, and the first is not an IP address',
   'line longer than 64 KiB',
-  'dnsmasq setting: this format is not read',
-  'unbound setting: this format is not read',
+  'dnsmasq setting that does not block',
+  'unbound setting that does not block',
+  'modifier with a value that cannot be read',
+  'regular expression that is not valid, or cannot run in linear time',
+  'regular expression or pattern that is too large',
+  'pattern that no host name can match',
+  'pattern without three known characters in a row: too many of these',
+  'too many patterns in all lists',
+  'too many rules with conditions or answers, in all or for one name',
+  'sends names to another server: see dns.suffixes in the settings',
+  'RPZ trigger on clients or name servers',
+  'RPZ action that is not supported',
+  'record of a type that is not supported, or with a wrong value',
+  'name outside the zone of the list',
 ];
+
+const KNOWN_SYNTAX: ReadonlySet<number> = new Set([
+  VERDICT.cosmetic,
+  VERDICT.path,
+  VERDICT.regex,
+  VERDICT.modifier,
+  VERDICT.pattern,
+  VERDICT.wide,
+  VERDICT.modifierValue,
+  VERDICT.never,
+  VERDICT.patternCost,
+  VERDICT.patternsFull,
+  VERDICT.rulesFull,
+  VERDICT.trigger,
+  VERDICT.action,
+]);
 
 /**
  * Whether an ignored line is one that its dialect knows and DNS has no use for, as opposed to text
  * that is no list line at all. Validation (validate.ts) looks at the latter.
  */
 export function isKnownSyntax(verdict: number): boolean {
-  return verdict >= VERDICT.cosmetic && verdict <= VERDICT.pattern;
+  return KNOWN_SYNTAX.has(verdict);
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RULE_BLOCK } from '../../../main/engine/rule-set.ts';
 import { detectFormat, parseList } from '../../../main/lists/parse-list.ts';
+import { NO_SINK } from '../../../main/lists/rule-sink.ts';
 import { ignored, parse, rankOf } from '../list-fixtures.ts';
 
 function bytesOf(text: string): Uint8Array {
@@ -25,6 +26,13 @@ describe('detection', () => {
     ['unbound', 'server:\nlocal-zone: "a.example" always_null\n'],
     ['domains', ''],
     ['domains', '# only\n! comments\n; here\n'],
+    [
+      'rpz',
+      '$TTL 60\n@ IN SOA a. b. 1 1 1 1 1\n IN NS a.\nx.example CNAME .\n*.x.example CNAME .\n',
+    ],
+    ['regex', '# list\n^ad[0-9]*\\.\n(\\.|^)track\\.example$\n'],
+    ['regex', '[sv]ads?[0-9]+\\.\nx\\.example$;querytype=A\n'],
+    ['adblock', '/^ads[0-9]+/\n||x^$important\n|y.example^\n'],
   ] as const) {
     test(`${format}: ${JSON.stringify(text.slice(0, 40))}`, () => {
       assert.equal(detectFormat(bytesOf(text)), format);
@@ -108,8 +116,8 @@ describe('domains and wildcards', () => {
       'fandom.com#@#.ad': 'cosmetic rule',
       'fandom.com#?#.ad': 'cosmetic rule',
       'a!b.example': 'not a host name',
-      'address=/x.example/#': 'dnsmasq setting',
-      'local-zone: "x.example" always_null': 'unbound setting',
+      'address=/x.example/#': 'dnsmasq setting that does not block',
+      'local-zone: "x.example" always_null': 'unbound setting that does not block',
     };
     for (const [line, reason] of Object.entries(lines)) {
       const list = parse(`${line}\n`, 'domains');
@@ -138,6 +146,8 @@ describe('domains and wildcards', () => {
     assert.deepEqual(ignored(broken.report), { 'not a host name': 1 });
   });
 });
+
+const MODIFIERS = 'rule with modifiers that mean nothing in DNS';
 
 describe('adblock', () => {
   test('whole-name rules block and allow', () => {
@@ -170,28 +180,43 @@ describe('adblock', () => {
       'x.example$$script[tag]': 'cosmetic rule',
       'x.example,y.example##.ad': 'cosmetic rule',
       '||x.example##.ad': 'cosmetic rule',
-      '||x.example^$third-party': 'rule with modifiers',
-      '||x.example$important': 'rule with modifiers',
-      '@@||x.example^$document': 'rule with modifiers',
-      '$removeparam=utm': 'rule with modifiers',
+      '||x.example^$third-party': MODIFIERS,
+      '@@||x.example^$document': MODIFIERS,
+      '||x.example^$important,script': MODIFIERS,
+      '||x.example^$domain=y.example': MODIFIERS,
+      '||x.example^$app=org.example': MODIFIERS,
+      '||198.51.100.1^$network': MODIFIERS,
+      '/^ads[0-9]/$third-party': MODIFIERS,
+      '$removeparam=utm': MODIFIERS,
+      '||x.example^$dnstype=NOSUCH': 'modifier with a value that cannot be read',
+      '||x.example^$dnsrewrite=a b': 'modifier with a value that cannot be read',
+      '||x.example^$dnsrewrite': 'modifier with a value that cannot be read',
+      '||x.example^$dnsrewrite=NOERROR;A;::1': 'modifier with a value that cannot be read',
+      '||x.example^$important=1': 'modifier with a value that cannot be read',
       '||x.example/path': 'rule for a path, port or URL',
       '||x.example^path': 'pattern inside a name',
       '||x.example:8080^': 'rule for a path, port or URL',
       'x.example/banner': 'rule for a path, port or URL',
-      '/banner/ads/': 'regular expression',
-      '/^ads[0-9]/$third-party': 'regular expression',
-      '/': 'regular expression',
+      '/(?=banner)ads/': 'regular expression that is not valid, or cannot run in linear time',
+      '/[a-z/': 'regular expression that is not valid, or cannot run in linear time',
+      '/.*/': 'too wide',
+      '/\\.(com|net)$/': 'too wide',
+      '/': 'rule for a path, port or URL',
+      '//': 'rule for a path, port or URL',
+      '://': 'rule for a path, port or URL',
       '/banner.gif': 'rule for a path, port or URL',
       '|https://x.example': 'rule for a path, port or URL',
-      '|x.example^': 'pattern inside a name',
-      'x.example^': 'pattern inside a name',
-      '||ads*.example^': 'pattern inside a name',
-      '||x.*^': 'pattern inside a name',
-      '*': 'pattern inside a name',
+      $: MODIFIERS,
+      '||': 'label empty or longer than 63 characters',
+      '@@': 'label empty or longer than 63 characters',
+      '*': 'too wide',
+      '*$denyallow=x.example': 'too wide',
+      '||*.com^': 'too wide',
+      '.zip^': 'too wide',
       '||com^': 'too wide',
       '||com.au^': 'too wide',
       '||^': 'label empty or longer than 63 characters',
-      '||1.2.3.4^': 'IP address, not a name',
+      '||0.0.0.0^': 'too wide',
       '||localhost^': 'name of the machine itself, such as localhost',
     };
     for (const [line, reason] of Object.entries(lines)) {
@@ -269,11 +294,8 @@ describe('any list', () => {
 
   test('progress is told as lines go by', () => {
     const told: number[] = [];
-    parseList(
-      bytesOf('\n'.repeat(200_000)),
-      'domains',
-      () => undefined,
-      (lines) => told.push(lines),
+    parseList(bytesOf('\n'.repeat(200_000)), { format: 'domains' }, NO_SINK, (lines) =>
+      told.push(lines),
     );
     assert.deepEqual(told, [65_536, 131_072, 196_608]);
   });

@@ -1,0 +1,94 @@
+/**
+ * Lists in the form of unbound settings: `local-zone: "ads.example" always_null` and
+ * `local-data: "ads.example A 192.0.2.1"`. unbound.conf(5).
+ *
+ *   static, always_null, always_nxdomain   block the name and everything below it
+ *   refuse, always_refuse                  answer REFUSED        always_nodata   answer no data
+ *   deny, always_deny                      give no answer
+ *   redirect                               blocks; its local-data answers for all names below
+ *   transparent and its kin                let names pass: not a rule
+ *
+ * local-data answers for its very name, or with a redirect zone before it for all below.
+ */
+import { FLAG_EXACT } from '../../engine/domain-table.ts';
+import type { RewriteText } from '../../engine/rule-terms.ts';
+import { cnameRewrite, recordRewrite } from './dns-rewrite.ts';
+import { groupsOf } from './groups.ts';
+import type { Line } from './line.ts';
+import { recordType } from './record-data.ts';
+import { VERDICT, type Verdict } from './verdict.ts';
+
+/** What the zone types answer; null: as the settings say. */
+const ZONE_ANSWERS: Readonly<Record<string, RewriteText | null>> = {
+  static: null,
+  redirect: null,
+  always_null: null,
+  always_nxdomain: null,
+  always_nodata: { rcode: 0 },
+  refuse: { rcode: 5 },
+  always_refuse: { rcode: 5 },
+  deny: { drop: true },
+  always_deny: { drop: true },
+  inform_deny: { drop: true },
+};
+const REDIRECTS_MAX = 65_536;
+/** Of a record that names none, and the longest. */
+const TTL_SECONDS = 3_600;
+const TTL_SECONDS_MAX = 86_400;
+const QUOTE = 0x22;
+
+export function parseUnboundLine(line: Line): Verdict {
+  const quick = parseQuickly(line);
+  if (quick !== null) return quick;
+  const text = line.text;
+  if (/^server:\s*(?:#.*)?$/.test(text)) return VERDICT.comment;
+  const [key, rest] = groupsOf(/^(local-zone|local-data):\s*(.*)$/, text);
+  if (key === 'local-zone') return parseZone(line, rest);
+  return key === 'local-data' ? parseData(line, rest) : VERDICT.unbound;
+}
+
+/** The form that nearly all lines have, without making strings. */
+function parseQuickly(line: Line): Verdict | null {
+  if (!line.has('local-zone: "', line.start)) return null;
+  const start = line.start + 13;
+  const end = line.find(QUOTE, start);
+  const rest = line.end - end;
+  const isNull = rest === 13 && line.has('" always_null', end);
+  const isAbsent = rest === 17 && line.has('" always_nxdomain', end);
+  return isNull || isAbsent ? line.take(start, end, line.flagsOf(false)) : null;
+}
+
+const ZONE = /^"?([^"\s]+)"?\s+"?(\w+)"?\s*(?:#.*)?$/;
+
+function parseZone(line: Line, rest: string): Verdict {
+  const [name, type] = groupsOf(ZONE, rest.replaceAll("'", '"'));
+  if (!Object.hasOwn(ZONE_ANSWERS, type)) return VERDICT.unbound;
+  const rewrite = ZONE_ANSWERS[type] ?? null;
+  if (type === 'redirect' && line.state.redirects.size < REDIRECTS_MAX) {
+    line.state.redirects.add(bareName(name));
+  }
+  return line.takeText(name, line.flagsOf(false), rewrite === null ? null : { rewrite });
+}
+
+const DATA = /^(["'])(\S+)\s+(.*)\1\s*(?:#.*)?$/;
+const RECORD = /^(?:(\d+)\s+)?(?:IN\s+)?([A-Za-z]+)\s+(.*)$/i;
+
+function parseData(line: Line, rest: string): Verdict {
+  const [, name, record] = groupsOf(DATA, rest);
+  const [ttl, typeText, value] = groupsOf(RECORD, record);
+  if (name === '' || typeText === '') return VERDICT.unbound;
+  const rewrite = answerOf(typeText.toUpperCase(), value, ttl);
+  if (rewrite === null) return VERDICT.record;
+  const isExact = !line.state.redirects.has(bareName(name));
+  return line.takeText(name, line.flagsOf(false) | (isExact ? FLAG_EXACT : 0), { rewrite });
+}
+
+function answerOf(type: string, value: string, ttl: string): RewriteText | null {
+  if (type === 'CNAME') return cnameRewrite(value);
+  const seconds = ttl === '' ? TTL_SECONDS : Math.min(Number(ttl), TTL_SECONDS_MAX);
+  return recordRewrite(recordType(type), value, seconds);
+}
+
+function bareName(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
+}
