@@ -2,8 +2,8 @@
  * Every rule that names a name, layer by layer, with the one that decides. Used by explain.ts; may
  * allocate.
  *
- * A rule that would name it for another type, or in a list that this client does not use, is told
- * too, as one that does not apply.
+ * A rule whose conditions do not hold, or in a list that this client does not use, is told too, as
+ * one that does not apply.
  */
 import { REASON } from '../contract/outcome.ts';
 import type { MatchContext } from './match-context.ts';
@@ -17,6 +17,7 @@ import {
   RULE_IMPORTANT_BLOCK,
   type Rewrite,
   type RuleMatch,
+  type RuleObstacle,
   type RuleSet,
 } from './rule-set.ts';
 import {
@@ -26,7 +27,6 @@ import {
   VERDICT_SERVICE_BLOCK,
   type Verdict,
 } from './verdict.ts';
-import { TYPE } from './wire.ts';
 
 export interface ExplainedMatch {
   readonly layer: 'first' | 'client' | 'user' | 'policy' | 'service' | 'list';
@@ -44,13 +44,10 @@ export interface ExplainedMatch {
   /** Whether its conditions hold for this question and client. */
   readonly applies: boolean;
   /** Why not; '' when they do. mask: the policy is for others, or not in force now. */
-  readonly obstacle: '' | 'list' | 'type' | 'mask';
+  readonly obstacle: RuleObstacle | 'mask';
   /** Whether this one decides. */
   readonly won: boolean;
 }
-
-/** Types that rules are written for. */
-const OTHER_TYPES = [TYPE.a, TYPE.aaaa, TYPE.https, TYPE.cname, TYPE.txt, 12, 15, 33];
 
 /** @param verdict  of `decide` about the same name just now; VERDICT_NONE when nothing of it counts */
 export function collectMatches(
@@ -139,19 +136,14 @@ interface Found {
   readonly obstacle: ExplainedMatch['obstacle'];
 }
 
-/** Those that apply, then those that would in another list or for another type. */
+/** Those that apply, then those that do not. */
 function collect(rules: RuleSet, view: NameView, context: MatchContext): Found[] {
-  const found = new Map<string, Found>();
-  const look = (seen: MatchContext, obstacle: Found['obstacle']): void => {
-    rules.forEachMatch(view, seen, (match) => {
-      const key = [match.listId, match.line, match.labels, match.rank].join();
-      if (!found.has(key)) found.set(key, { match, obstacle });
-    });
-  };
-  look(context, '');
-  look({ ...context, listMask: null }, 'list');
-  for (const type of OTHER_TYPES) look({ ...context, type, listMask: null }, 'type');
-  return [...found.values()];
+  const found: Found[] = [];
+  rules.forEachMatch(view, context, (match) => found.push({ match, obstacle: '' }));
+  rules.forEachFitting(view, context, (match, obstacle) => {
+    if (obstacle !== '') found.push({ match: { ...match, won: false }, obstacle });
+  });
+  return found;
 }
 
 /** The last `labels` labels in presentation form; all of them for a pattern. */

@@ -66,7 +66,8 @@ function nameMatch(match: ExplainedMatch, naming: Naming): NamedMatch {
 const OBSTACLES: Readonly<Record<ExplainedMatch['obstacle'], string>> = {
   '': '',
   list: 'this client does not use the list',
-  type: 'it is for another type',
+  condition: 'its condition does not hold',
+  undone: 'another rule takes its answer back',
   mask: 'it is not for this client',
 };
 

@@ -45,8 +45,9 @@ export function listSteps(parts: StepParts): Step[] {
     layerStep('lists', 'list', parts),
     ...answerSteps(parts),
   ];
-  const last = steps.findIndex(({ decides }) => decides);
-  return found.decision === 'local' && last >= 0 ? steps.slice(0, last + 1) : steps;
+  const first = steps.findIndex(({ decides }) => decides);
+  const told = steps.map((step, index) => ({ ...step, decides: index === first }));
+  return found.decision === 'local' && first >= 0 ? told.slice(0, first + 1) : told;
 }
 
 function recordStep({ now }: Explanation): Step {
@@ -97,7 +98,8 @@ function layerText(matches: readonly NamedMatch[]): string {
   if (first === undefined) return others === 0 ? 'nothing names it' : `nothing applies${rest}`;
   const winner = applying.find(({ shown }) => shown.won) ?? first;
   const verb = { block: 'blocks', allow: 'allows', redirect: 'redirects' }[winner.shown.action];
-  const who = winner.shown.list === 'rules' ? '' : `${winner.shown.list} `;
+  const { list } = winner.shown;
+  const who = list === 'rules' || list === '' ? '' : `${list} `;
   const count = applying.length === 1 ? '' : `, ${String(applying.length)} entries name it`;
   return `${who}${verb} ${winner.shown.matchedName}${count}${rest}`;
 }
