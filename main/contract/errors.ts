@@ -18,6 +18,7 @@ export const ERROR_CODES = {
   LIST_EXISTS: 'choose another name, or remove the list first',
   RULE_INVALID: 'write the rule as ||name^ to block or @@||name^ to allow',
   RULE_UNKNOWN: 'use a rule from the rules section of the settings',
+  ENTRY_UNKNOWN: 'use a name from that section of the settings',
   LOG_UNAVAILABLE: 'look at the reason in the health report',
   SEARCH_TIMEOUT: 'narrow the search to a shorter time or a longer name',
   METHOD_UNKNOWN: 'use a method from the OpenAPI document',

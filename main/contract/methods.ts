@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { CHECK_METHODS } from './check-methods.ts';
 import { configSchema } from './config.ts';
+import { FILTER_METHODS } from './filter-methods.ts';
 import { LIMITS } from './limits.ts';
 import { OUTCOMES, REASONS } from './outcome.ts';
 import { UPSTREAM_METHODS } from './upstream-methods.ts';
@@ -212,6 +213,7 @@ export const METHODS = {
     input: z.strictObject({ name: z.string().optional() }),
     output: z.object({ lists: z.array(listStatusSchema), names: count }),
   },
+  ...FILTER_METHODS,
   ...UPSTREAM_METHODS,
   'settings.get': { permission: 'read', input: none, output: z.object({ config: configSchema }) },
 } as const satisfies Record<

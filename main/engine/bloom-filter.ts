@@ -13,6 +13,8 @@ import { hashMix } from './name.ts';
 export const BLOOM_FALSE_MAX = 1e-4;
 
 const WORD_BITS = 32;
+/** In a smaller one too few pairs of first bit and step are told apart. */
+const BITS_MIN = 2 ** 14;
 
 /** Sizes for a number of names: bits, a power of two, and how many of them a name sets. */
 export interface BloomShape {
@@ -24,7 +26,7 @@ export interface BloomShape {
 export function bloomShape(names: number): BloomShape {
   const wanted = Math.max(names, 1);
   const least = Math.ceil((wanted * -Math.log(BLOOM_FALSE_MAX)) / Math.LN2 ** 2);
-  const bits = 2 ** Math.max(6, Math.ceil(Math.log2(least)));
+  const bits = Math.max(BITS_MIN, 2 ** Math.ceil(Math.log2(least)));
   const hashes = Math.max(1, Math.min(16, Math.round((bits / wanted) * Math.LN2)));
   return { bits, hashes };
 }

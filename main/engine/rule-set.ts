@@ -93,6 +93,8 @@ export class RuleSet {
   readonly ruleCount: number;
   /** Whether what is decided can depend on who asks, list masks aside. */
   readonly isPerClient: boolean;
+  /** Whether there are rules about addresses in answers: `blocksAddress`. */
+  readonly watchesAddresses: boolean;
   readonly #table: DomainTable;
   readonly #program: RuleProgram | null;
   readonly #patterns: PatternSet | null;
@@ -116,6 +118,7 @@ export class RuleSet {
       this.#program !== null && patternCount > 0 ? new PatternSet(this.#program) : null;
     this.#addresses =
       this.#program !== null && addressCount > 0 ? new AddressTriggers(this.#program) : null;
+    this.watchesAddresses = addressCount > 0;
     this.#canUndo = (features & FEATURE_UNDO) !== 0;
     this.isPerClient = (features & FEATURE_PER_CLIENT) !== 0;
     this.nameCount = this.#table.nameCount;

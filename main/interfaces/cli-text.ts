@@ -3,6 +3,7 @@
  */
 import type { LiveUpdate, MethodOutput, Protection, Status } from '../contract/methods.ts';
 import type { QueryEvent } from '../contract/query-event.ts';
+import { table } from './cli-table.ts';
 
 export function statusText(status: Status): string {
   const { totals, latency, log } = status;
@@ -85,24 +86,6 @@ export function rowText(row: QueryEvent): string {
     `${time} ${row.outcome.padEnd(9)} ${row.typeName.padEnd(5)} ${row.name || '?'}  ` +
     `${row.client}  ${duration(row.durationUs)}${why}`
   );
-}
-
-/** Columns as wide as their widest cell; the last one is not padded. */
-function table(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [index, cell] of row.entries()) {
-      widths[index] = Math.max(widths[index] ?? 0, cell.length);
-    }
-  }
-  return rows
-    .map((row) =>
-      row
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }
 
 function count(value: number): string {

@@ -9,6 +9,8 @@ import { lineOf, toWire, type ErrorCode } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { MethodName, MethodOutput } from '../contract/methods.ts';
 import { connect, type CliClient } from './cli-client.ts';
+import { readJson } from './cli-json.ts';
+import { addFilterCommands, type FilterPrinter } from './cli-filters.ts';
 import { addList } from './cli-lists.ts';
 import {
   cacheText,
@@ -107,10 +109,11 @@ function buildProgram(output: CliOutput): Command {
   cli.addRules();
   cli.addLists();
   cli.addCache();
+  addFilterCommands(program, cli);
   return program;
 }
 
-class Commands {
+class Commands implements FilterPrinter {
   readonly #program: Command;
   readonly #output: CliOutput;
 
@@ -294,6 +297,15 @@ class Commands {
     return connect(this.#program.opts<Globals>().dataDir ?? defaultDataDirectory());
   }
 
+  /** For commands that are defined elsewhere. */
+  print<Name extends MethodName>(
+    name: Name,
+    input: unknown,
+    text: (value: MethodOutput<Name>) => string,
+  ): Promise<void> {
+    return this.#print(name, input, text);
+  }
+
   async #print<Name extends MethodName>(
     name: Name,
     input: unknown,
@@ -309,7 +321,7 @@ class Commands {
 
   async #call(method: string, input: string): Promise<void> {
     const client = await this.#connect();
-    this.#output.out(`${JSON.stringify(await client.call(method, json(input)))}\n`);
+    this.#output.out(`${JSON.stringify(await client.call(method, readJson(input)))}\n`);
   }
 
   async #tail(): Promise<void> {
@@ -336,12 +348,4 @@ function minutes(text: string): number {
   const max = LIMITS.pauseMinutesMax;
   if (value > 0 && value <= max) return value;
   throw new InvalidArgumentError(`write a number of minutes above 0, at most ${String(max)}.`);
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new InvalidArgumentError(`the input is not JSON: ${text.slice(0, 80)}`);
-  }
 }

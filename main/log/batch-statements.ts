@@ -117,7 +117,7 @@ export class BatchStatements {
     const records = batch.memory(index);
     const slot = batch.slot(index);
     const matchedLabels = records.matchedLabels(slot);
-    const list = matchedLabels === 0 ? '' : listText(records.listId(slot), names.lists);
+    const list = listText(records.listId(slot), names.lists);
     parameters[at] = records.timeMs(slot);
     parameters[at + 1] = records.clientText(slot);
     parameters[at + 2] = records.nameText(slot);

@@ -237,7 +237,7 @@ export function toQueryEvent(
     outcome: OUTCOMES[records.outcome(slot)] ?? 'failed',
     reason: REASONS[records.reason(slot)] ?? 'none',
     rcode: records.rcode(slot),
-    list: matchedLabels === 0 ? '' : listText(records.listId(slot), names.lists),
+    list: listText(records.listId(slot), names.lists),
     matchedName:
       records.reason(slot) === REASON.cname
         ? records.matchedTargetText(slot)

@@ -11,6 +11,7 @@ import { writeName } from '../engine/name.ts';
 import { parseRule } from '../lists/rules.ts';
 import { clientIdKey, parseClientId } from './client-id.ts';
 import { parseNetwork } from './networks.ts';
+import { patternRule } from './policies-table.ts';
 import { addressData, nameData, recordData, RECORD_EXAMPLES } from './record-data.ts';
 import { serviceCatalogue } from './services.ts';
 
@@ -109,22 +110,11 @@ function policyConflict(policy: PolicySettings, owners: readonly string[]): Find
   }
   return (
     domainConflict(policy.domains) ??
-    regexConflict(policy.regex) ??
+    rulesConflict(['regex'], policy.regex.map(patternRule)) ??
     scopeConflict(policy.clients, owners) ??
     scheduleConflict(policy) ??
     redirectConflict(policy)
   );
-}
-
-function regexConflict(patterns: readonly string[]): Finding | undefined {
-  for (const [index, pattern] of patterns.entries()) {
-    try {
-      new RegExp(pattern);
-    } catch {
-      return bad(['regex', index], pattern, 'a regular expression');
-    }
-  }
-  return undefined;
 }
 
 function domainConflict(domains: readonly string[]): Finding | undefined {

@@ -59,9 +59,9 @@ function entryOf(policy: PolicySettings, index: number, ttlSeconds: number): Tab
   };
 }
 
-/** The rule that a regular expression of a policy is compiled as. */
+/** The rule that a regular expression of a policy is compiled as; as wide as the user wants. */
 export function patternRule(pattern: string): string {
-  return `/${pattern}/`;
+  return `/${pattern}/$wide`;
 }
 
 function redirectOf({ redirect }: PolicySettings, ttl: number): Rewrite {

@@ -22,6 +22,7 @@ import { compileRules } from '../lists/rules.ts';
 import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
 import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
+import type { FilterMethod } from './filter-handlers.ts';
 import { needsNeighbours, type Filters } from './filters.ts';
 import { LiveTopic } from './live.ts';
 import { Neighbours, type NeighbourSources } from './neighbours.ts';
@@ -56,17 +57,21 @@ export interface ServiceOptions extends ReportParts {
   readonly neighbours?: NeighbourSources;
 }
 
-type Handlers = {
+type AllHandlers = {
   readonly [Name in MethodName]: (
     input: MethodArguments<Name>,
   ) => Promise<MethodOutput<Name>> | MethodOutput<Name>;
 };
+
+type Handlers = Omit<AllHandlers, FilterMethod>;
 
 export class Service implements ServiceClient {
   readonly #options: ServiceOptions;
   readonly #reports: Reports;
   readonly #live: LiveTopic;
   readonly #handlers: Handlers;
+  /** With those that are loaded at the first call. */
+  #allHandlers: AllHandlers | undefined;
   readonly #startedWith: Config;
   #applied: Config;
   /** The rules that the policy's table was compiled from. */
@@ -132,7 +137,8 @@ export class Service implements ServiceClient {
       const where = first && first.path.length > 0 ? pathText(first.path) : 'arguments';
       throw new AppError('ARGUMENT_INVALID', `${where}: ${first?.text ?? 'not allowed'}`);
     }
-    return this.#handlers[name](checked.data as MethodArguments<Name>);
+    const handlers = this.#allHandlers ?? (await this.#loadHandlers());
+    return handlers[name](checked.data as MethodArguments<Name>);
   }
 
   /** @throws AppError TOO_MANY beyond LIMITS.subscribersMax */
@@ -219,6 +225,13 @@ export class Service implements ServiceClient {
     this.#reports.close();
     this.#live.close();
     await this.#options.store.close();
+  }
+
+  async #loadHandlers(): Promise<AllHandlers> {
+    const { filterHandlers } = await import('./filter-handlers.ts');
+    const { store, clock } = this.#options;
+    this.#allHandlers = { ...this.#handlers, ...filterHandlers(store, () => clock.wallMs()) };
+    return this.#allHandlers;
   }
 
   #makeHandlers(): Handlers {
@@ -321,10 +334,15 @@ export class Service implements ServiceClient {
     this.stateChanged();
   }
 
-  /** What the log calls those who decide. */
+  /** What those who decide are called, by their ids. */
+  #names(): ReadonlyMap<number, string> {
+    const { lists, filters } = this.#options;
+    return new Map([...lists.listNames, ...filters.names]);
+  }
+
   #setNames(): void {
-    const { log, lists, plane, filters } = this.#options;
-    log.setNames(new Map([...lists.listNames, ...filters.names]), plane.upstreams);
+    const { log, plane } = this.#options;
+    log.setNames(this.#names(), plane.upstreams);
   }
 
   /** Publishes anew when a schedule switches. The samples see to clocks that were set. */

@@ -44,9 +44,13 @@ export function serviceCatalogue(): readonly BlockableService[] {
 
 /** Reads the catalogue if the settings name a service. */
 export async function loadServices(config: Config): Promise<void> {
-  if (!namesServices(config)) return;
+  if (namesServices(config)) await openServices();
+}
+
+/** All services, read now if they were not before. */
+export async function openServices(): Promise<readonly BlockableService[]> {
   const { parse } = await import('yaml');
-  readServices(parse);
+  return readServices(parse);
 }
 
 export function namesServices({ services, groups }: Config): boolean {

@@ -14,9 +14,18 @@ import { AppError } from '../contract/errors.ts';
 import { readSettings } from './settings-text.ts';
 
 /** The sections that the program edits. */
-export type Section = 'rules' | 'lists';
+export type Section =
+  | 'rules'
+  | 'lists'
+  | 'policies'
+  | 'clients'
+  | 'groups'
+  | 'records'
+  | 'services'
+  | 'safeSearch'
+  | 'bypass';
 
-/** One change to a section's list of entries. */
+/** One change to a section: to its list of entries, or to its keys. */
 export type Change =
   | { readonly kind: 'append'; readonly entry: unknown }
   | { readonly kind: 'replace'; readonly index: number; readonly entry: unknown }
@@ -26,7 +35,11 @@ export type Change =
       readonly index: number;
       readonly key: string;
       readonly value: unknown;
-    };
+    }
+  /** Keys of a section that is a mapping. */
+  | { readonly kind: 'keys'; readonly values: Readonly<Record<string, unknown>> }
+  /** The section as a whole. */
+  | { readonly kind: 'whole' };
 
 const WRITE = { lineWidth: 0 } as const;
 
@@ -75,7 +88,9 @@ function readsAs<Name extends Section>(text: string, section: Name, wanted: Conf
 function changed(text: string, section: Section, change: Change, wanted: unknown): Document.Parsed {
   const document = parseDocument(text, { prettyErrors: false });
   const node = document.get(section, true) as unknown;
-  if (!isSeq(node) || isAlias(node) || node.items.length === 0) {
+  if (isMap(node) && change.kind === 'keys') return withKeys(document, section, change.values);
+  const hasEntries = isSeq(node) && !isAlias(node) && node.items.length > 0;
+  if (!hasEntries || change.kind === 'whole' || change.kind === 'keys') {
     document.set(section, document.createNode(wanted));
     return document;
   }
@@ -93,6 +108,15 @@ function changed(text: string, section: Section, change: Change, wanted: unknown
       document.setIn([section, change.index, change.key], change.value);
       break;
   }
+  return document;
+}
+
+function withKeys(
+  document: Document.Parsed,
+  section: Section,
+  values: Readonly<Record<string, unknown>>,
+): Document.Parsed {
+  for (const [key, value] of Object.entries(values)) document.setIn([section, key], value);
   return document;
 }
 

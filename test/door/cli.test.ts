@@ -66,6 +66,48 @@ test('a run.json left behind by kill -9 is nobody running', async (t) => {
   }
 });
 
+test('commands about policies, clients, services and records', async (t) => {
+  const { folder } = await openDoors(t);
+  const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
+  assert.equal((await run('policies')).out, 'no policies\n');
+  const policy = '{"name":"night","action":"block","domains":["a.example","b.example"]}';
+  assert.match(
+    (await run('policies', 'put', policy)).out,
+    /^name +state .*\nnight +in force +block +100 +a\.example and 1 more +everybody +always\n$/,
+  );
+  assert.equal((await run('policies', 'remove', 'night')).out, 'no policies\n');
+  const gone = await run('policies', 'remove', 'night');
+  assert.deepEqual([gone.code, /there is no policy "night"/.test(gone.err)], [1, true]);
+  assert.equal((await run('policies', 'put', '{')).code, 2);
+  assert.match((await run('policies', 'put', '{"name":"x"}')).err, /policy\.action: missing/);
+  const group = '{"name":"kids","services":["tiktok"]}';
+  assert.match(
+    (await run('clients', 'put-group', group)).out,
+    /\nkids +all lists +0 rules +tiktok/,
+  );
+  assert.match(
+    (await run('clients', 'put', 'phone', '10.0.0.9', 'fd00::9', '--group', 'kids')).out,
+    /\nphone +kids +10\.0\.0\.9, fd00::9\n/,
+  );
+  assert.match(
+    (await run('check', 'tiktok.com', '--client', '10.0.0.9')).out,
+    /^tiktok\.com: blocked/,
+  );
+  assert.match((await run('check', 'tiktok.com')).out, /^tiktok\.com: allowed/);
+  assert.equal((await run('check', 'tiktok.com', '--client', 'x')).code, 2);
+  assert.match((await run('services', 'set', 'facebook')).out, /^blocked +facebook +social/);
+  assert.match(
+    (await run('services', 'safe-search', 'on', '--engine', 'bing')).out,
+    /on for bing;/,
+  );
+  assert.match((await run('services', 'bypass', 'on')).out, /past the filter are blocked\n$/);
+  assert.match(
+    (await run('records', 'put', 'mail.example', 'MX', '10', 'nas.example', '--ttl', '60')).out,
+    /^mail\.example +60 +MX +10 nas\.example\n$/,
+  );
+  assert.equal((await run('records', 'remove', 'mail.example')).out, 'no records\n');
+});
+
 test('commands for people', async (t) => {
   const { folder, http } = await openDoors(t);
   const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);

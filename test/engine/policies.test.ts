@@ -70,6 +70,19 @@ describe('policies', () => {
     assert.equal(outcome(engine, 'ads.example'), 'blocked list');
   });
 
+  test('a regular expression is searched for in the name', async () => {
+    const engine = await harness({
+      policies: [
+        { name: 'r', action: 'block', regex: ['^ad[0-9]+\\.', 'track(er|ing)'], priority: 200 },
+        { name: 'a', action: 'allow', domains: ['ad1.example'], priority: 300 },
+      ],
+    });
+    assert.equal(outcome(engine, 'ad7.example'), 'blocked policy');
+    assert.equal(outcome(engine, 'x.Tracking.example'), 'blocked policy');
+    assert.equal(outcome(engine, 'ad1.example'), 'forwarded policy');
+    assert.equal(outcome(engine, 'had7.example'), 'forwarded none');
+  });
+
   test('an alias that leads to a blocked policy name is blocked', async () => {
     const engine = await harness({
       policies: [{ name: 'p', action: 'block', domains: ['hidden.example'] }],
@@ -307,6 +320,44 @@ describe('redirects', () => {
     assert.deepEqual(records(engine.ask('x.example', 'CNAME'), 'answers'), [
       'x.example CNAME 10 y.example',
     ]);
+  });
+});
+
+describe('rewrites of rules', () => {
+  test('records, an alias, a code, silence', async () => {
+    const engine = await harness({
+      rules: [
+        '||a.example^$dnsrewrite=10.0.0.7',
+        '||c.example^$dnsrewrite=target.example',
+        '||n.example^$dnsrewrite=NXDOMAIN',
+        '||r.example^$dnsrewrite=REFUSED',
+      ],
+    });
+    assert.deepEqual(records(engine.ask('a.example'), 'answers'), ['a.example A 10 10.0.0.7']);
+    const answer = engine.resolve('c.example', 'A', (query) =>
+      replyTo(query, { answers: [a(60, 192, 0, 2, 3)] }),
+    );
+    assert.deepEqual(records(answer, 'answers'), [
+      'c.example CNAME 10 target.example',
+      'target.example A 60 192.0.2.3',
+    ]);
+    assert.equal(header(engine.ask('n.example')).rcode, 3);
+    assert.deepEqual([engine.sink.last.outcome, engine.sink.last.reason], ['blocked', 'rule']);
+    assert.equal(header(engine.ask('r.example')).rcode, 5);
+  });
+
+  test('a dropped name gets no answer, and is logged', async () => {
+    const rewrite = { rcode: 0, cname: '', records: [], drop: true };
+    const filters = await filtersOf({
+      policies: [{ name: 'p', action: 'block', domains: ['d.example'] }],
+    });
+    const entry = filters.policies?.entries[0];
+    assert.ok(entry);
+    Object.assign(entry, { rewrite });
+    const engine = new EngineHarness({ ...filters, lists });
+    assert.equal(engine.send(question('d.example', 'A')), null);
+    assert.deepEqual([engine.sink.last.name, engine.sink.last.outcome], ['d.example', 'blocked']);
+    assert.equal(engine.send(question('d.example', 'ANY')), null);
   });
 });
 

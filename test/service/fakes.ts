@@ -18,6 +18,7 @@ import { ConfigStore } from '../../main/service/config-store.ts';
 import { Filters } from '../../main/service/filters.ts';
 import { Health } from '../../main/service/health.ts';
 import type { ListsPart, LogPart, LogState, PlanePart } from '../../main/service/parts.ts';
+import type { NeighbourSources } from '../../main/service/neighbours.ts';
 import { buildPolicy } from '../../main/service/policy-builder.ts';
 import { ProtectionSwitch } from '../../main/service/protection.ts';
 import { resourcePath } from '../../main/service/resources.ts';
@@ -74,6 +75,24 @@ export class FakeClock implements ServiceClock {
   #move(ms: number): void {
     this.monotonic += ms;
     this.wall += ms;
+  }
+}
+
+/** Neighbour tables that tests write. */
+export class FakeNeighbours {
+  arp = '';
+  reads = 0;
+  readonly sources: NeighbourSources = {
+    arp: () => {
+      this.reads++;
+      return Promise.resolve(this.arp);
+    },
+    ndp: () => Promise.resolve(''),
+  };
+
+  /** Resolves when a read that has begun is taken into use. */
+  async settled(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
@@ -249,6 +268,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     ...{ directory, clock, health },
     onChange: () => late.service?.rulesChanged(),
   });
+  const neighbours = new FakeNeighbours();
   const filters = new Filters();
   await loadServices(store.config);
   const policy = buildPolicy({
@@ -274,8 +294,9 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     addressBook: { setHosts: (names) => hosts.push(names), networkChanged: () => undefined },
     upstreamNotices: new UpstreamNotices(health),
     network: { hasChanged: () => false },
+    neighbours: neighbours.sources,
   });
   late.service = service;
   const made = { service, plane, lists, log, health, store, protection, temporary, file };
-  return { ...made, bootstraps, hosts };
+  return { ...made, bootstraps, hosts, clock, neighbours };
 }

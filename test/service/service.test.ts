@@ -35,6 +35,15 @@ test('every method answers as its schema says', async (t) => {
     'lists.enable': { name: 'New', enabled: false },
     'lists.remove': { name: 'New' },
     pause: { minutes: 5 },
+    'policies.put': { policy: { name: 'p', action: 'block', domains: ['p.example'] } },
+    'policies.remove': { name: 'p' },
+    'clients.put': { client: { name: 'c', ids: ['10.0.0.1'] } },
+    'clients.remove': { name: 'c' },
+    'groups.put': { group: { name: 'g' } },
+    'groups.remove': { name: 'g' },
+    'services.set': { services: ['tiktok'] },
+    'records.put': { record: { name: 'r.example', type: 'A', value: '10.0.0.1' } },
+    'records.remove': { name: 'r.example' },
   };
   const order = Object.keys(METHODS).filter((name) => name !== 'lists.remove') as MethodName[];
   for (const name of [...order, 'lists.remove'] as MethodName[]) {

@@ -7,6 +7,7 @@ import { OUTCOME, REASON, type Outcome, type Reason } from '../../contract/outco
 import type { Answer } from '../answer.ts';
 import { CACHE_FAILED, CACHE_FRESH, CACHE_STALE, CACHE_STALE_NOW, tickSeconds } from '../cache.ts';
 import type { Parts } from '../parts.ts';
+import type { Policy } from '../policy.ts';
 import { writeAnswer, writeEmpty, writeNegative } from '../reply.ts';
 import type { Turn } from '../turn.ts';
 import { EDE, RCODE } from '../wire.ts';
@@ -76,7 +77,7 @@ export function writeKept(
     policy.firstRules?.isPerClient !== true &&
     !policy.rules.isPerClient &&
     !policy.lists.isPerClient;
-  if (answer.hasTargets && !(isForAll && answer.passedVersion === policy.version)) {
+  if (mustLook(answer, policy) && !(isForAll && answer.passedVersion === policy.version)) {
     if (leadsToBlocked(turn, policy, answer, parts.targetName)) return writeBlocked(turn, policy);
     if (isForAll && answer === parts.cached && policy.filtering) {
       parts.cache.setPassed(answer, policy.version);
@@ -86,6 +87,11 @@ export function writeKept(
   if (answer.isStripped) return writeStripped(turn, answer, ageSeconds, fixedTtl);
   const ede = outcome === OUTCOME.stale ? staleEde(answer) : EDE.none;
   return writeAnswer(turn, answer, ageSeconds, fixedTtl, ede);
+}
+
+/** Whether an answer holds what rules may speak of. */
+function mustLook(answer: Answer, { rules, lists }: Policy): boolean {
+  return answer.hasTargets || lists.watchesAddresses || rules.watchesAddresses;
 }
 
 /** An answer that had private addresses; without a record left, it is NODATA of our own. */

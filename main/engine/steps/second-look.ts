@@ -34,7 +34,7 @@ import {
 } from '../wire.ts';
 import { knowClient } from './client.ts';
 
-/** Whether the answer leads to a blocked name; notes which, and why, in the turn. */
+/** Whether the answer leads to a blocked name or address; notes which, and why, in the turn. */
 export function leadsToBlocked(
   turn: Turn,
   policy: Policy,
@@ -42,7 +42,7 @@ export function leadsToBlocked(
   name: AnswerName,
 ): boolean {
   const { query } = turn;
-  if (!answer.hasTargets || !policy.filtering || query.qclass !== CLASS.internet) return false;
+  if (!policy.filtering || query.qclass !== CLASS.internet) return false;
   knowClient(turn, policy);
   if (!turn.context.profile.filtering) return false;
   const own = decide(policy, query, turn.context);
@@ -71,7 +71,7 @@ function hasBlockedTarget(
       const targetAt = fixed + RECORD_FIXED_BYTES + (type === TYPE.cname ? 0 : 2);
       const isRead = name.read(answer, targetAt, query.name, 0, query.nameLength);
       if (isRead && isBlocked(turn, policy, name, onlyRules)) return true;
-    }
+    } else if (isBlockedAddress(turn, policy, bytes, fixed, type, onlyRules)) return true;
     at = next;
   }
   return false;
@@ -92,5 +92,41 @@ function isBlocked(turn: Turn, policy: Policy, name: AnswerName, onlyRules: bool
   const start = labels === 0 ? 0 : (name.labelStarts[name.labelCount - labels] as number);
   turn.matchedLength = name.nameLength - start;
   copyBytes(name.name, start, turn.matched, 0, turn.matchedLength);
+  return true;
+}
+
+/** Rules may block answers with an address in them, as RPZ does with its IP triggers. */
+function isBlockedAddress(
+  turn: Turn,
+  policy: Policy,
+  bytes: Uint8Array,
+  fixed: number,
+  type: number,
+  onlyRules: boolean,
+): boolean {
+  const { rules, lists } = policy;
+  const isWatched = rules.watchesAddresses || (lists.watchesAddresses && !onlyRules);
+  if (!isWatched || !readAddress(bytes, fixed, type)) return false;
+  const byRules = rules.watchesAddresses && rules.blocksAddress(address, turn.context);
+  const byLists = !byRules && !onlyRules && lists.blocksAddress(address, turn.context);
+  if (!byRules && !byLists) return false;
+  turn.outcome = OUTCOME.blocked;
+  turn.reason = byRules ? REASON.rule : REASON.list;
+  turn.listId = byRules ? rules.listId : lists.listId;
+  turn.matchedLabels = 0;
+  return true;
+}
+
+/** Scratch: 16 bytes, IPv4 as ::ffff:a.b.c.d. */
+const address = new Uint8Array(16);
+
+/** Takes the address of an A or AAAA record; false for other records. */
+function readAddress(bytes: Uint8Array, fixed: number, type: number): boolean {
+  const length = type === TYPE.a ? 4 : 16;
+  if (type !== TYPE.a && type !== TYPE.aaaa) return false;
+  if (readUint16(bytes, fixed + 8) !== length) return false;
+  address.fill(0, 0, 10);
+  address[10] = address[11] = 0xff;
+  copyBytes(bytes, fixed + RECORD_FIXED_BYTES, address, 16 - length, length);
   return true;
 }
