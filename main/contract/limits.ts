@@ -173,10 +173,10 @@ export const LIMITS = {
   patternBytesMax: 1_024,
   /** Instructions of one compiled regular expression. */
   regexProgramMax: 1_000,
-  /** Work for the patterns that share their rarest bytes: a wildcard counts 1, an expression 8. */
+  /** Work for the patterns that share their rarest bytes: a wildcard counts 2, an expression 8. */
   patternsGramCostMax: 128,
   /** The same for patterns that every name has to be compared with. */
-  patternsAlwaysCostMax: 128,
+  patternsAlwaysCostMax: 48,
   /** Rules that take other rules out ($badfilter). */
   badFiltersMax: 10_000,
   /** Networks that block answers by address. */

@@ -146,7 +146,8 @@ export class RuleSet {
 
   /**
    * Finds the rule that a name goes by: the largest rank; of several, the one of the most specific
-   * listed name, before any pattern; of several, the one that came first.
+   * listed name, before any pattern; of several, the one that came first, but of one list and name
+   * the one that has an answer of its own.
    *
    * @returns  RULE_*; sets listId, line, labels, rewrite and hasBlock
    * Cost: one probe per suffix, and with patterns two per byte; no allocation
@@ -306,7 +307,7 @@ export class RuleSet {
     }
     if ((flags & FLAG_BLOCK) !== 0) this.hasBlock = true;
     if (rank < this.#rank) return;
-    if (rank === this.#rank && this.#wonPattern <= pattern) return;
+    if (rank === this.#rank && !this.#comesBefore(tag & 0xffff, labels, terms, pattern)) return;
     this.#win(rank, tag & 0xffff, line, labels, terms);
     this.#wonPattern = pattern;
   }
@@ -334,6 +335,13 @@ export class RuleSet {
     if (!appliesTo(context, tag & 0xffff)) return 'list';
     if (terms === null || this.#isInForce(terms, view, context)) return '';
     return terms.hold(view, context) ? 'undone' : 'condition';
+  }
+
+  /** Whether a rule of the winner's rank is to win in its place. */
+  #comesBefore(listId: number, labels: number, terms: RuleTerms | null, pattern: number): boolean {
+    if (pattern !== NO_PATTERN) return pattern < this.#wonPattern;
+    const isOfSameName = listId === this.listId && labels === this.labels;
+    return isOfSameName && this.rewrite === null && terms !== null && terms.rewrite !== null;
   }
 
   /** Whether the conditions hold, and the rule is one that decides. Notes what it undoes. */

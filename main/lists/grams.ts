@@ -2,7 +2,8 @@
  * Grams: three or four bytes by which patterns are filed (engine/pattern-set.ts), and how common
  * they are in names. Used while patterns are compiled.
  */
-import { TEXT_END, TEXT_START } from '../engine/wildcard.ts';
+import { ANY_BYTES, LABEL_START, TEXT_END, TEXT_START } from '../engine/wildcard.ts';
+import type { StringSet } from './regex-literals.ts';
 import { MADE_UP_PAIRS, WELL_KNOWN_NAMES } from './well-known-names.ts';
 
 const GRAM_MIN = 3;
@@ -45,7 +46,7 @@ function countGrams(): Map<number, number> {
   return counts;
 }
 
-/** A Rater: by the rarest gram of the worst string. */
+/** A Rater: by the rarest gram of the worst string; 1 when no sample name has any of them. */
 export function rateStrings(strings: readonly string[]): number {
   let worst = 1;
   for (const text of strings) {
@@ -55,3 +56,15 @@ export function rateStrings(strings: readonly string[]): number {
   }
   return strings.length === 0 ? 0 : worst;
 }
+
+/** Whether none of the sample names can match a pattern that needs a string of each set. */
+export function isRare(sets: readonly StringSet[]): boolean {
+  return sets.some((set) => rateStrings(set) === 1);
+}
+
+/** As `requiredStrings` of regex-literals.ts, for a wildcard: each of its parts is needed. */
+export function wildcardStrings(pattern: string): readonly StringSet[] {
+  return pattern.split(BREAKS).flatMap((part) => (part.length >= GRAM_MIN ? [[part]] : []));
+}
+
+const BREAKS = new RegExp(`[${String.fromCharCode(LABEL_START, ANY_BYTES)}]+`);

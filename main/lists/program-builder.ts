@@ -23,14 +23,13 @@ import {
   sealProgram,
   type ProgramPart,
 } from '../engine/rule-program.ts';
-import { ANY_BYTES, LABEL_START } from '../engine/wildcard.ts';
 import { VERDICT, type Verdict } from './formats/verdict.ts';
-import { commonness, gramsOf, rateStrings } from './grams.ts';
-import { requiredStrings } from './regex-literals.ts';
+import { commonness, gramsOf, rateStrings, wildcardStrings } from './grams.ts';
+import { requiredStrings, type StringSet } from './regex-literals.ts';
 import type { Terms } from './rule-sink.ts';
 
 /** What a try costs, in the unit of LIMITS.patternsGramCostMax. */
-const WILDCARD_COST = 1;
+const WILDCARD_COST = 2;
 const REGEX_COST = 8;
 /** Bits of the filter for each gram: one in so many looks goes on for nothing. */
 const FILTER_BITS_PER_GRAM = 32;
@@ -117,8 +116,8 @@ export class ProgramBuilder {
     const flags = tag >>> 16;
     const isRegex = (flags & PATTERN_REGEX) !== 0;
     const cost = isRegex ? REGEX_COST : WILDCARD_COST;
-    const strings = (flags & PATTERN_INVERTED) !== 0 ? null : stringsOf(text, isRegex);
-    const grams = strings === null ? [] : this.#chooseGrams(strings, cost);
+    const isInverted = (flags & PATTERN_INVERTED) !== 0;
+    const grams = isInverted ? [] : this.#chooseGrams(setsOf(text, isRegex), cost);
     if (grams.length === 0) {
       if (this.#alwaysCost + cost > LIMITS.patternsAlwaysCostMax) return VERDICT.patternCost;
       this.#alwaysCost += cost;
@@ -183,23 +182,38 @@ export class ProgramBuilder {
     return true;
   }
 
-  /** The rarest gram of each string that is not too full already; none if one string has none. */
-  #chooseGrams(strings: readonly string[], cost: number): number[] {
-    const chosen: number[] = [];
-    for (const text of strings) {
-      let best = Infinity;
-      let choice: number | null = null;
-      for (const gram of gramsOf(text)) {
-        const load = this.#gramCost.get(gram) ?? 0;
-        const weight = load + commonness(gram) * REGEX_COST;
-        if (load + cost > LIMITS.patternsGramCostMax || weight >= best) continue;
-        best = weight;
-        choice = gram;
-      }
-      if (choice === null) return [];
-      if (!chosen.includes(choice)) chosen.push(choice);
+  /** The grams of the set under which least is filed; [] when no set will do. */
+  #chooseGrams(sets: readonly StringSet[], cost: number): readonly number[] {
+    let best: { grams: readonly number[]; weight: number } | null = null;
+    for (const set of sets) {
+      const found = this.#gramsOfSet(set, cost);
+      if (found !== null && (best === null || found.weight < best.weight)) best = found;
     }
-    return chosen;
+    return best?.grams ?? [];
+  }
+
+  /** The rarest gram of each string that is not too full already; null if one string has none. */
+  #gramsOfSet(set: StringSet, cost: number): { grams: readonly number[]; weight: number } | null {
+    const grams: number[] = [];
+    let weight = 0;
+    for (const text of set) {
+      const choice = this.#rarestGram(text, cost);
+      if (choice === null) return null;
+      weight += choice.weight;
+      if (!grams.includes(choice.gram)) grams.push(choice.gram);
+    }
+    return { grams, weight };
+  }
+
+  #rarestGram(text: string, cost: number): { gram: number; weight: number } | null {
+    let best: { gram: number; weight: number } | null = null;
+    for (const gram of gramsOf(text)) {
+      const load = this.#gramCost.get(gram) ?? 0;
+      const weight = load + cost + commonness(gram) * REGEX_COST;
+      if (load + cost > LIMITS.patternsGramCostMax) continue;
+      if (best === null || weight < best.weight) best = { gram, weight };
+    }
+    return best;
   }
 
   #layOutTexts(data: Buffer[]): number[] {
@@ -272,17 +286,8 @@ function isPerClient(terms: NonNullable<Terms>): boolean {
   return [clients, notClients, tags, notTags].some((condition) => condition !== undefined);
 }
 
-/** Strings of which each name that the pattern matches has one; null when none are known. */
-function stringsOf(text: string, isRegex: boolean): readonly string[] | null {
-  if (isRegex) return requiredStrings(text, rateStrings);
-  let best: readonly string[] | null = null;
-  const breaks = new RegExp(`[${String.fromCharCode(LABEL_START, ANY_BYTES)}]+`);
-  for (const part of text.split(breaks)) {
-    if (part.length >= 3 && rateStrings([part]) > (best === null ? 0 : rateStrings(best))) {
-      best = [part];
-    }
-  }
-  return best;
+function setsOf(text: string, isRegex: boolean): readonly StringSet[] {
+  return isRegex ? requiredStrings(text, rateStrings) : wildcardStrings(text);
 }
 
 function powerOfTwo(least: number): number {

@@ -11,34 +11,38 @@ import { TEXT_END, TEXT_START } from '../engine/wildcard.ts';
 /** Most strings of one set, and the longest string. */
 const SET_MAX = 16;
 const STRING_MAX = 48;
+/** Most sets that are kept of one expression. */
+const SETS_MAX = 6;
 const START = String.fromCharCode(TEXT_START);
 const END = String.fromCharCode(TEXT_END);
 
 /** How well a set of strings tells names apart: larger is better, 0 is of no use. */
 export type Rater = (strings: readonly string[]) => number;
 
-/** What is known of a piece: all that it can match, or strings of which each match has one. */
+/** Strings of which a matching text has at least one. */
+export type StringSet = readonly string[];
+
+/** What is known of a piece: all that it can match, or sets of each of which a match has one. */
 interface Known {
   readonly exact: readonly string[] | null;
-  readonly required: readonly string[] | null;
+  readonly required: readonly StringSet[];
 }
 
-const ANYTHING: Known = { exact: null, required: null };
+const ANYTHING: Known = { exact: null, required: [] };
 
 /**
- * Strings of which each matching text has at least one; null when none are known.
+ * Sets of strings: each matching text has at least one string of every set. The most telling set
+ * comes first; [] when nothing is known.
  *
  * @param source  in RE2's syntax; one that does not compile may give anything
  */
-export function requiredStrings(source: string, rate: Rater): readonly string[] | null {
+export function requiredStrings(source: string, rate: Rater): readonly StringSet[] {
   const parser = new Parser(source.replace(/^\(\?i\)/, ''), rate);
   try {
     const known = parser.alternatives();
-    if (!parser.isAtEnd) return null;
-    const best = parser.best(known);
-    return best !== null && rate(best) > 0 ? best : null;
+    return parser.isAtEnd ? parser.setsOf(known) : [];
   } catch (error) {
-    if (error instanceof Unsure) return null;
+    if (error instanceof Unsure) return [];
     throw error;
   }
 }
@@ -60,8 +64,15 @@ class Parser {
     return this.#at === this.#text.length;
   }
 
-  best({ exact, required }: Known): readonly string[] | null {
-    return this.#better(exact, required);
+  /** Those of use, the most telling first. */
+  setsOf({ exact, required }: Known): readonly StringSet[] {
+    const sets = exact === null ? required : [exact, ...required];
+    return sets
+      .map((set) => ({ set, rating: this.#rate(set) }))
+      .filter(({ rating }) => rating > 0)
+      .sort((left, right) => right.rating - left.rating)
+      .slice(0, SETS_MAX)
+      .map(({ set }) => set);
   }
 
   alternatives(): Known {
@@ -73,12 +84,13 @@ class Parser {
     const [first] = branches;
     if (branches.length === 1) return first as Known;
     const exact = unite(branches.map((branch) => branch.exact));
-    return { exact, required: unite(branches.map((branch) => this.best(branch))) };
+    const united = unite(branches.map((branch) => this.setsOf(branch)[0] ?? null));
+    return { exact, required: united === null ? [] : [united] };
   }
 
   #sequence(): Known {
-    let run: readonly string[] = [''];
-    let required: readonly string[] | null = null;
+    let run: StringSet = [''];
+    const required: StringSet[] = [];
     let isExact = true;
     while (!this.isAtEnd && this.#text[this.#at] !== '|' && this.#text[this.#at] !== ')') {
       const piece = this.#repeated();
@@ -88,12 +100,11 @@ class Parser {
         continue;
       }
       isExact = false;
-      required = this.#better(this.#better(required, run), piece.required);
+      required.push(run, ...piece.required);
       run = piece.exact ?? [''];
     }
-    return isExact
-      ? { exact: run, required: null }
-      : { exact: null, required: this.#better(required, run) };
+    if (isExact) return { exact: run, required: [] };
+    return { exact: null, required: this.setsOf({ exact: run, required }) };
   }
 
   #repeated(): Known {
@@ -110,9 +121,9 @@ class Parser {
 
   #repeat(piece: Known, quantifier: string): Known {
     const isOptional = /^(?:[*?]|\{0)/.test(quantifier);
-    if (!isOptional) return { exact: null, required: this.best(piece) };
+    if (!isOptional) return { exact: null, required: this.setsOf(piece) };
     if (!quantifier.startsWith('?') || piece.exact === null) return ANYTHING;
-    return { exact: unite([[''], piece.exact]), required: null };
+    return { exact: unite([[''], piece.exact]), required: [] };
   }
 
   #atom(): Known {
@@ -125,9 +136,9 @@ class Parser {
       case '.':
         return ANYTHING;
       case '^':
-        return { exact: [START], required: null };
+        return { exact: [START], required: [] };
       case '$':
-        return { exact: [END], required: null };
+        return { exact: [END], required: [] };
       case '\\':
         return this.#escape();
       default:
@@ -147,7 +158,7 @@ class Parser {
 
   #escape(): Known {
     const char = this.#text[this.#at++] ?? '';
-    if (char === 'd') return { exact: Array.from('0123456789'), required: null };
+    if (char === 'd') return { exact: Array.from('0123456789'), required: [] };
     // Of \b, \a and \z, too, nothing is told: what stands beside them is not joined.
     if (/^[wsbazDWSBA]$/.test(char)) return ANYTHING;
     if (/^[a-zA-Z0-9]?$/.test(char)) throw new Unsure();
@@ -164,19 +175,11 @@ class Parser {
       return ANYTHING;
     return expand(inside.replaceAll('\\.', '.'));
   }
-
-  #better(
-    left: readonly string[] | null,
-    right: readonly string[] | null,
-  ): readonly string[] | null {
-    if (left === null || right === null) return left ?? right;
-    return this.#rate(right) > this.#rate(left) ? right : left;
-  }
 }
 
 function literal(char: string): Known {
   return char.charCodeAt(0) < 0x80 && char >= ' '
-    ? { exact: [char.toLowerCase()], required: null }
+    ? { exact: [char.toLowerCase()], required: [] }
     : ANYTHING;
 }
 
@@ -198,7 +201,7 @@ function expand(inside: string): Known {
     }
     at += 2;
   }
-  return chars.size > SET_MAX ? ANYTHING : { exact: [...chars], required: null };
+  return chars.size > SET_MAX ? ANYTHING : { exact: [...chars], required: [] };
 }
 
 function unite(sets: readonly (readonly string[] | null)[]): readonly string[] | null {

@@ -11,7 +11,7 @@ import type { RuleSink, Terms } from '../rule-sink.ts';
 import { readNetwork } from './address-bytes.ts';
 import { HostName } from './host-name.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
-import { guardOfName, guardOfOwnName, isWide, isWideWildcard } from './wide-names.ts';
+import { guardOfName, guardOfOwnName, isWideRegex, isWideWildcard } from './wide-names.ts';
 
 /** Reads one line and gives its rules to the `take...` methods. */
 export type LineParser = (line: Line) => Verdict;
@@ -122,7 +122,7 @@ export class Line {
     if (regex.programSize() > LIMITS.regexProgramMax) return VERDICT.regexLarge;
     const isInverted = (flags & PATTERN_INVERTED) !== 0;
     const matches = (name: string): boolean => regex.test(Buffer.from(name)) !== isInverted;
-    if (!this.allowWide && isWide(matches)) return VERDICT.wide;
+    if (!this.allowWide && isWideRegex(source, isInverted, matches)) return VERDICT.wide;
     return this.#sink.addRegex(source, flags, this.number, terms);
   }
 

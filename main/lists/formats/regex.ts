@@ -40,7 +40,8 @@ export function parseRegexLine(line: Line): Verdict {
     if (invert !== undefined) flags |= PATTERN_INVERTED;
     else if (!readExtension(key as string, value, terms)) return VERDICT.modifierValue;
   }
-  if (source === '') return VERDICT.never;
+  // No name has a blank: it is prose, or a page in place of a list.
+  if (source === '' || /\s/.test(source)) return VERDICT.never;
   return line.takeRegex(toRe2(source), flags, Object.keys(terms).length > 0 ? terms : null);
 }
 

@@ -8,7 +8,9 @@
  */
 import { hashName, writeName } from '../../engine/name.ts';
 import { matchesWildcard, TEXT_END, TEXT_START } from '../../engine/wildcard.ts';
+import { isRare, rateStrings, wildcardStrings } from '../grams.ts';
 import { isPublicSuffix } from '../public-suffix.ts';
+import { requiredStrings } from '../regex-literals.ts';
 import { MADE_UP_PAIRS, WELL_KNOWN_NAMES } from '../well-known-names.ts';
 import type { HostName } from './host-name.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
@@ -57,6 +59,7 @@ export function guardOfOwnName(name: HostName, allowWide: boolean): Verdict | nu
 
 /** Whether a wildcard, as engine/wildcard.ts has it, is too wide. */
 export function isWideWildcard(pattern: string): boolean {
+  if (isRare(wildcardStrings(pattern))) return false;
   const bytes = Buffer.from(pattern, 'latin1');
   return isWide((name) => {
     const text = Buffer.from(TEXT_MARKS[0] + name + TEXT_MARKS[1], 'latin1');
@@ -64,8 +67,17 @@ export function isWideWildcard(pattern: string): boolean {
   });
 }
 
-/** Whether a pattern for which `matches` answers is too wide. */
-export function isWide(matches: (name: string) => boolean): boolean {
+/** Whether an expression for which `matches` answers is too wide. */
+export function isWideRegex(
+  source: string,
+  isInverted: boolean,
+  matches: (name: string) => boolean,
+): boolean {
+  if (!isInverted && isRare(requiredStrings(source, rateStrings))) return false;
+  return isWide(matches);
+}
+
+function isWide(matches: (name: string) => boolean): boolean {
   if (MADE_UP_PAIRS.some(([one, other]) => matches(one) && matches(other))) return true;
   let count = 0;
   for (const name of WELL_KNOWN_NAMES) if (matches(name)) count++;
