@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path';
 import type { Config } from './contract/config.ts';
 import { AppError } from './contract/errors.ts';
 import { DataPlane } from './dataplane/data-plane.ts';
+import type { PolicyMessage } from './dataplane/messages.ts';
 import { openHttpDoor } from './interfaces/http-door.ts';
 import { RunFile } from './interfaces/run-file.ts';
 import { ListManager } from './lists/list-manager.ts';
@@ -185,19 +186,9 @@ async function startParts(
   closers.add(() => temporary.close());
   const filters = new Filters();
   await loadServices(config);
-  const policy = buildPolicy({
-    version: 1,
-    filtering: protection.isFiltering,
-    config,
-    rules: compileRules(config.rules),
-    temporary: temporary.all,
-    lists: lists.table,
-    filters: filters.build(config, {
-      listNames: lists.listNames,
-      nowMs: clock.wallMs(),
-      neighbours: new Map(),
-    }),
-  });
+  const { isFiltering } = protection;
+  const parts = { config, lists, filters, temporary: temporary.all, isFiltering };
+  const policy = firstPolicy({ ...parts, nowMs: clock.wallMs() });
   const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
   const { addressBook, upstreamNotices } = upstreams;
   closers.add(() => addressBook.close());
@@ -226,6 +217,26 @@ async function startParts(
     setBootstrap: bootstrap.set,
   });
   return { service: late.service, listening: plane.listening };
+}
+
+/** What the data plane starts with. */
+function firstPolicy(parts: FirstPolicyParts): PolicyMessage {
+  const { config, lists, filters, temporary, isFiltering, nowMs } = parts;
+  const { listNames, table } = lists;
+  return buildPolicy({
+    ...{ version: 1, filtering: isFiltering, config, temporary, lists: table },
+    rules: compileRules(config.rules),
+    filters: filters.build(config, { listNames, nowMs, neighbours: new Map() }),
+  });
+}
+
+interface FirstPolicyParts {
+  readonly config: Config;
+  readonly lists: Pick<ListManager, 'listNames' | 'table'>;
+  readonly filters: Filters;
+  readonly temporary: TemporaryRules['all'];
+  readonly isFiltering: boolean;
+  readonly nowMs: number;
 }
 
 /** What the parts call back into, once it stands. */

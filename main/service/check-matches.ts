@@ -80,32 +80,19 @@ interface Place {
 }
 
 function placeOf({ layer, listId, line }: ExplainedMatch, naming: Naming): Place {
-  const { config, lists, names, firstRules, group } = naming;
+  const { config, lists, names, group } = naming;
   const lasting = { endsAtMs: null };
   switch (layer) {
-    case 'first': {
-      const found = firstRules[line - 1];
-      const isTemporary = found?.endsAtMs != null;
-      return {
-        source: isTemporary ? 'temporary' : 'rule',
-        list: 'rules',
-        line: found?.line ?? 0,
-        rule: found?.rule ?? '',
-        endsAtMs: found?.endsAtMs ?? null,
-      };
-    }
+    case 'first':
+      return firstPlace(naming.firstRules[line - 1]);
     case 'client': {
-      const rule = group?.rules[line - 1] ?? '';
-      return { ...lasting, source: 'group', list: group?.name ?? '', line, rule };
+      const { name = '', rules = [] } = group ?? {};
+      return { ...lasting, source: 'group', list: name, line, rule: rules[line - 1] ?? '' };
     }
-    case 'user':
-      return {
-        ...lasting,
-        source: 'rule',
-        list: 'rules',
-        line,
-        rule: config.rules[line - 1] ?? '',
-      };
+    case 'user': {
+      const rule = config.rules[line - 1] ?? '';
+      return { ...lasting, source: 'rule', list: 'rules', line, rule };
+    }
     case 'policy':
     case 'service':
       return { ...lasting, source: layer, list: names.get(listId) ?? '', line: 0, rule: '' };
@@ -114,6 +101,12 @@ function placeOf({ layer, listId, line }: ExplainedMatch, naming: Naming): Place
       return { ...lasting, source: 'list', list, line, rule: lists.ruleText(listId, line) };
     }
   }
+}
+
+/** A rule that ended meanwhile is no more to be found. */
+function firstPlace(found: FirstRule = { rule: '', line: 0, endsAtMs: null }): Place {
+  const source = found.endsAtMs === null ? 'rule' : 'temporary';
+  return { ...found, source, list: 'rules' };
 }
 
 function policyOf({ listId }: ExplainedMatch, { policies }: Config): PolicySettings | undefined {

@@ -4,6 +4,7 @@ import { OUTCOME, REASON } from '../contract/outcome.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { KeptAnswer } from './check-cache.ts';
 import type { NamedMatch } from './check-matches.ts';
+import { isAddressBlock } from './check-why.ts';
 
 type Check = MethodOutput<'check'>;
 type Step = Check['steps'][number];
@@ -84,8 +85,8 @@ function offStep({ filtering, client }: StepParts): Step {
 
 function layerStep(step: string, layer: NamedMatch['layer'], parts: StepParts): Step {
   const mine = parts.matches.filter((match) => match.layer === layer);
-  const isFurther = parts.found.now.reason === REASON.cname;
-  const decides = parts.found.isOn && !isFurther && mine.some(({ shown }) => shown.won);
+  const decides =
+    parts.found.isOn && !isByAnswer(parts.found) && mine.some(({ shown }) => shown.won);
   return { step, result: layerText(mine), decides };
 }
 
@@ -107,13 +108,12 @@ function layerText(matches: readonly NamedMatch[]): string {
 function answerSteps({ found, kept, upstream, answer }: StepParts): Step[] {
   const { now, decision } = found;
   if (decision === 'local') return [];
-  const isFurther = now.reason === REASON.cname;
-  const isAsked = now.asked !== null;
-  if (!isAsked) return [{ step: 'answer', result: answer.text, decides: false }];
+  const isFurther = isByAnswer(found);
+  if (now.asked === null) return [{ step: 'answer', result: answer.text, decides: false }];
   const steps: Step[] = [
     {
       step: 'cache',
-      result: cacheText(kept, isFurther ? now.matched : ''),
+      result: isFurther ? blockedText(now.matched) : cacheText(kept),
       decides: isFurther || (decision === 'allowed' && isServed(kept)),
     },
   ];
@@ -134,10 +134,19 @@ function isServed({ state }: KeptAnswer): boolean {
   return state === 'fresh' || state === 'negative' || state === 'failure';
 }
 
-function cacheText({ item, state, name }: KeptAnswer, blocked: string): string {
+/** The name passes, but what its answer leads to does not. */
+function isByAnswer({ now }: Explanation): boolean {
+  return now.reason === REASON.cname || isAddressBlock(now);
+}
+
+function blockedText(target: string): string {
+  if (target === '') return 'the kept answer has an address that is blocked';
+  return `the kept answer leads to ${target}, which is blocked`;
+}
+
+function cacheText({ item, state, name }: KeptAnswer): string {
   if (item === null) return 'nothing is kept';
   const left = `${String(item.leftSeconds)} s left`;
-  if (blocked !== '') return `the kept answer leads to ${blocked}, which is blocked`;
   switch (state) {
     case 'stale':
       return `an answer that expired ${String(-item.leftSeconds)} s ago`;

@@ -1,6 +1,7 @@
 /** One plain sentence about who decides over a name, and why. Used by check.ts; pure. */
 import { OUTCOME, REASON } from '../contract/outcome.ts';
 import type { Explanation } from '../engine/explain.ts';
+import type { Rehearsal } from '../engine/explain-run.ts';
 import { subjectOf, type NamedMatch } from './check-matches.ts';
 
 export interface WhyParts {
@@ -11,6 +12,8 @@ export interface WhyParts {
   /** Whether filtering is on at all. */
   readonly filtering: boolean;
   readonly further: Further | undefined;
+  /** The list that blocks an address in the answer; '' for a rule of the user's. */
+  readonly addressList: string;
   readonly nowMs: number;
 }
 
@@ -37,6 +40,7 @@ function whyFiltered(parts: WhyParts): string {
   const own = ownReason(found);
   if (own !== '') return own;
   if (filtered.reason === REASON.cname) return whyFurther(parts);
+  if (isAddressBlock(filtered)) return whyAddress(parts);
   const winner = matches.find(({ shown }) => shown.won);
   if (!winner) return whyNobody(parts);
   const { action, matchedName, important } = winner.shown;
@@ -69,6 +73,17 @@ function whyFurther({ found, further, nowMs }: WhyParts): string {
   if (!further) return `${name} is blocked because it leads to ${filtered.matched}.`;
   const subject = subjectOf(further.match, nowMs);
   return `${name} is blocked because it leads to ${further.target}, which ${subject} blocks.`;
+}
+
+/** The name passes, but not the answer. */
+export function isAddressBlock({ outcome, reason, asked }: Rehearsal): boolean {
+  const isRule = reason === REASON.list || reason === REASON.rule;
+  return outcome === OUTCOME.blocked && asked !== null && isRule;
+}
+
+function whyAddress({ found, addressList }: WhyParts): string {
+  const subject = addressList === '' ? 'one of your rules' : `the list "${addressList}"`;
+  return `${found.name} is blocked because its answer has an address that ${subject} blocks.`;
 }
 
 function whyNobody({ found, matches }: WhyParts): string {

@@ -8,6 +8,7 @@ import type { MethodArguments, MethodOutput } from '../contract/methods.ts';
 import { OUTCOME, REASON } from '../contract/outcome.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
 import { openPolicy } from '../dataplane/open-policy.ts';
+import type { OwnAnswer } from '../dataplane/own-question.ts';
 import type { CachedRecord } from '../engine/cache-view.ts';
 import { explain, judge, writeQuestion, type Explanation } from '../engine/explain.ts';
 import { readAnswerSection, writeKeptReply } from '../engine/explain-message.ts';
@@ -15,9 +16,9 @@ import type { Policy } from '../engine/policy.ts';
 import { typeName } from '../log/type-names.ts';
 import { describeAnswer, describeChain, describeResolved, targetsOf } from './check-answer.ts';
 import { findKept, type KeptAnswer } from './check-cache.ts';
-import { findClient } from './check-client.ts';
+import { findClient, type CheckedClient } from './check-client.ts';
 import { nameMatches, type Naming } from './check-matches.ts';
-import { listSteps } from './check-steps.ts';
+import { listSteps, type StepParts } from './check-steps.ts';
 import { whySentence, type Further } from './check-why.ts';
 import type { ServiceClock } from './clock.ts';
 import type { Filters } from './filters.ts';
@@ -42,57 +43,87 @@ export interface CheckParts {
 /** @throws AppError ARGUMENT_INVALID when the name, the type or the client is none */
 export async function checkName(
   parts: CheckParts,
-  { name: text, type, client: clientText, resolve }: MethodArguments<'check'>,
+  input: MethodArguments<'check'>,
 ): Promise<Check> {
-  const { config, message, plane, lists, filters, temporary, clock } = parts;
-  const name = readTypedName(text);
-  const policy = openPolicy(message);
-  const client = findClient(clientText, config, message, policy);
-  const asked = resolve ? await plane.resolve(writeQuestion(name, type), client.address) : null;
-  const { found, kept } = await explainWithKept(plane, policy, name, type, client.address);
-  const group = config.groups.find((one) => one.name === client.shown?.group);
-  const naming: Naming = {
-    ...{ config, lists, group, names: filters.names, nowMs: clock.wallMs() },
-    firstRules: listFirstRules(config.rules, temporary.all),
-  };
+  const looked = await look(parts, input);
+  const { policy, client, found, kept, naming, records } = looked;
   const matches = nameMatches(found.matches, naming);
-  const upstream = routeOf(found, config);
+  const upstream = routeOf(found, parts.config);
   const answer = describeAnswer(found, kept);
-  const records = chainRecords(kept, asked?.answer ?? null);
   const further = findFurther(found, records, policy, naming);
-  const { filtering } = policy;
   const winner = further?.match ?? matches.find(({ shown }) => shown.won);
+  const { filtering } = policy;
   return {
     name: found.name,
     type: typeName(found.type),
     decision: found.decision,
     why: whySentence({
-      ...{ found, matches, further, filtering, group: group?.name ?? '' },
+      ...{ found, matches, further, filtering, group: client.shown?.group ?? '' },
+      addressList: parts.lists.listNames.get(found.filtered.listId) ?? '',
       nowMs: naming.nowMs,
     }),
     endsAtMs: winner?.endsAtMs ?? null,
     client: client.shown,
     steps: listSteps({
       ...{ found, matches, kept, upstream, answer, filtering, client: client.shown },
-      has: {
-        records: policy.records != null,
-        firstRules: policy.firstRules != null,
-        policies: policy.policies != null,
-        services: policy.services != null,
-        groupRules: (group?.rules.length ?? 0) > 0,
-      },
+      has: stagesOf(policy, naming),
     }),
     matches: matches.map(({ shown }) => shown),
     answer,
-    cache: {
-      state: kept.state,
-      leftSeconds: kept.item?.leftSeconds ?? 0,
-      entries: kept.entries,
-    },
+    cache: describeCache(kept),
     upstream,
     chain: describeChain(records, found, policy, naming),
-    resolved: describeResolved(asked, plane.upstreams),
+    resolved: describeResolved(looked.asked, parts.plane.upstreams),
   };
+}
+
+/** All that is told about, before it becomes text. */
+interface Looked {
+  readonly policy: Policy;
+  readonly client: CheckedClient;
+  readonly asked: OwnAnswer | null;
+  readonly found: Explanation;
+  readonly kept: KeptAnswer;
+  readonly naming: Naming;
+  /** Those whose aliases are told. */
+  readonly records: readonly CachedRecord[];
+}
+
+async function look(
+  { config, message, plane, lists, filters, temporary, clock }: CheckParts,
+  { name: text, type, client: clientText, resolve }: MethodArguments<'check'>,
+): Promise<Looked> {
+  const name = readTypedName(text);
+  const policy = openPolicy(message);
+  const client = findClient(clientText, config, message, policy);
+  const packet = writeQuestion(name, type);
+  const asked = resolve ? await plane.resolve(packet, client.address) : null;
+  const { found, kept } = await explainWithKept(plane, policy, name, type, client.address);
+  const naming: Naming = {
+    ...{ config, lists, names: filters.names, nowMs: clock.wallMs() },
+    group: config.groups.find((one) => one.name === client.shown?.group),
+    firstRules: listFirstRules(config.rules, temporary.all),
+  };
+  const records = chainRecords(kept, asked?.answer ?? null);
+  return { policy, client, asked, found, kept, naming, records };
+}
+
+/** Which stages there are for this client. */
+function stagesOf(
+  { records, firstRules, policies, services }: Policy,
+  { group }: Naming,
+): StepParts['has'] {
+  return {
+    records: Boolean(records),
+    firstRules: Boolean(firstRules),
+    policies: Boolean(policies),
+    services: Boolean(services),
+    groupRules: group !== undefined && group.rules.length > 0,
+  };
+}
+
+function describeCache({ state, item, entries }: KeptAnswer): Check['cache'] {
+  return { state, leftSeconds: item?.leftSeconds ?? 0, entries };
 }
 
 /** First what the engine would ask for, then the same with what is kept of it. */

@@ -68,16 +68,14 @@ export class Decisions {
     const { minutes, client } = limits;
     try {
       const before = await this.#client.call('rules.list', {});
-      const known = new Set([...before.rules, ...before.temporary.map(({ rule }) => rule)]);
+      const known = textsOf(before);
       const after = await this.#client.call('rules.add', {
         rule: ruleFor(name, action),
         ...(minutes !== undefined && { minutes }),
         ...(client !== undefined && { client }),
       });
       this.#onRules(after);
-      const added = [...after.rules, ...after.temporary.map(({ rule }) => rule)].find(
-        (rule) => !known.has(rule),
-      );
+      const added = textsOf(after).find((rule) => !known.includes(rule));
       const undo = added === undefined ? null : () => this.#remove(added);
       this.#toasts.show(saidOf(name, action, limits), undo);
       return true;
@@ -101,6 +99,10 @@ export class Decisions {
     const oldest = this.#made.keys().next();
     if (this.#made.size > rememberedMax && !oldest.done) this.#made.delete(oldest.value);
   }
+}
+
+function textsOf({ rules, temporary }: RuleLists): string[] {
+  return [...temporary.map(({ rule }) => rule), ...rules];
 }
 
 function saidOf(name: string, action: RuleAction, { minutes, client }: DecisionLimits): string {

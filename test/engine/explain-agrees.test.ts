@@ -122,7 +122,7 @@ test('explain and Engine.handle decide alike, and name the same rule', () => {
       if (found.decision === 'blocked') assert.equal(winner?.action === 'allow', false);
       if (logged.listId !== LIST_ID_NONE && found.isOn) assert.equal(winner?.listId, logged.listId);
       const isCounted = found.matches.some(({ applies }) => applies);
-      const isOwn = found.decision === 'local' || logged.reason === 'special-name';
+      const isOwn = found.decision === 'local' || REASONS[found.filtered.reason] === 'special-name';
       if (!isOwn && isCounted) assert.ok(winner);
     },
   );

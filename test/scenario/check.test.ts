@@ -39,9 +39,10 @@ test('check sends nothing; with resolve one query, whose answer it then finds ke
     ...{ name: 'www.example', client: '127.0.0.9', resolve: true },
   });
   assert.equal(upstream.queries.length, 1);
-  assert.deepEqual([resolved?.outcome, resolved?.rcode], ['forwarded', 'NOERROR']);
-  assert.equal(resolved?.upstream, upstream.endpoint);
-  assert.match(resolved?.records[0] ?? '', new RegExp(` A ${addressOfName('www.example')}$`));
+  assert.ok(resolved);
+  assert.deepEqual([resolved.outcome, resolved.rcode], ['forwarded', 'NOERROR']);
+  assert.equal(resolved.upstream, upstream.endpoint);
+  assert.match(resolved.records[0] ?? '', new RegExp(` A ${addressOfName('www.example')}$`));
   assert.equal(cache.state, 'fresh');
   const again = await service.call('check', { name: 'www.example' });
   assert.match(again.answer.text, /^the kept answer, /);

@@ -154,7 +154,8 @@ test('resolve asks once, as the client, and tells what came', async (t) => {
     ...{ records: ['new.example 60 A 192.0.2.9'], durationUs: 1_500 },
   });
   const [asked] = plane.resolved;
-  assert.deepEqual(asked?.packet, query);
-  assert.deepEqual([...(asked?.address ?? [])].slice(10), [255, 255, 192, 0, 2, 7]);
+  assert.ok(asked);
+  assert.deepEqual(asked.packet, query);
+  assert.deepEqual([...asked.address].slice(10), [255, 255, 192, 0, 2, 7]);
   assert.equal(plane.resolved.length, 1);
 });

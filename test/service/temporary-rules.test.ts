@@ -16,8 +16,11 @@ async function setUp(t: TestContext, text?: string) {
   const notices: (string | null)[] = [];
   const health = { setNotice: (_: string, sentence: string | null) => void notices.push(sentence) };
   let changes = 0;
+  const onChange = (): void => {
+    changes++;
+  };
   const open = (ownClock = clock) =>
-    TemporaryRules.open({ directory, clock: ownClock, health, onChange: () => void changes++ });
+    TemporaryRules.open({ directory, clock: ownClock, health, onChange });
   return { open, clock, notices, file, changes: () => changes };
 }
 

@@ -90,8 +90,9 @@ export function writeKept(
 }
 
 /** Whether an answer holds what rules may speak of. */
-function mustLook(answer: Answer, { rules, lists }: Policy): boolean {
-  return answer.hasTargets || lists.watchesAddresses || rules.watchesAddresses;
+function mustLook(answer: Answer, { firstRules, rules, lists }: Policy): boolean {
+  if (answer.hasTargets || lists.watchesAddresses || rules.watchesAddresses) return true;
+  return firstRules?.watchesAddresses === true;
 }
 
 /** An answer that had private addresses; without a record left, it is NODATA of our own. */
