@@ -1,46 +1,40 @@
 /**
- * Builds the program from a data folder: the one file that knows all parts.
+ * Builds the program from a data folder: with compose/, which opens the single parts, the one
+ * place that knows all of them.
  *
  * Called by headless.ts and electron/main.ts, in the main thread. The order is the shortest way to
  * the first answer: settings, then lists and log side by side, then the data plane; doors come
  * after, because DNS must not wait for them. What was opened is closed in the reverse order.
  */
 import { randomBytes } from 'node:crypto';
-import type { LookupFunction } from 'node:net';
 import { join, resolve } from 'node:path';
+import { openDoor } from './compose/door.ts';
+import type { Late } from './compose/late.ts';
+import { openLists } from './compose/lists.ts';
+import { logRings, openLog, ringReader } from './compose/log.ts';
+import { startPlane } from './compose/plane.ts';
+import { openSystemDns, restoreLeftovers } from './compose/system-dns.ts';
+import { bootstrapLookup, openUpstreams } from './compose/upstreams.ts';
 import type { Config } from './contract/config.ts';
-import { AppError } from './contract/errors.ts';
-import { DataPlane } from './dataplane/data-plane.ts';
-import type { PolicyMessage } from './dataplane/messages.ts';
-import { openHttpDoor } from './interfaces/http-door.ts';
 import { RunFile } from './interfaces/run-file.ts';
-import { ListManager } from './lists/list-manager.ts';
+import type { ListManager } from './lists/list-manager.ts';
 import { compileRules } from './lists/rules.ts';
-import { QueryLog } from './log/query-log.ts';
-import { logRings, ringReader } from './log/ring-set.ts';
-import { bindError } from './net/bind-error.ts';
-import { createLookup } from './net/bootstrap.ts';
-import { formatEndpoint, parseListen } from './net/server-address.ts';
-import { expandServers } from './net/system-servers.ts';
+import { formatEndpoint } from './net/server-address.ts';
 import { realClock } from './service/clock.ts';
 import { ConfigStore } from './service/config-store.ts';
 import { Closers } from './service/closers.ts';
 import { Filters } from './service/filters.ts';
 import { Health } from './service/health.ts';
-import { ListNews } from './service/list-news.ts';
-import { AddressBook } from './service/address-book.ts';
 import { NetworkWatch } from './service/network-watch.ts';
 import { buildPolicy } from './service/policy-builder.ts';
 import { ProtectionSwitch } from './service/protection.ts';
-import { buildId, programVersion, rendererPath, resourcePath } from './service/resources.ts';
+import { buildId, programVersion, resourcePath } from './service/resources.ts';
 import { loadServices } from './service/services.ts';
 import { Service } from './service/service.ts';
+import type { TakeoverSwitch } from './service/takeover-switch.ts';
 import { SettingsCache } from './service/settings-cache.ts';
 import { TemporaryRules } from './service/temporary-rules.ts';
-import { hostsToResolve, UpstreamNotices, upstreamUse } from './service/upstream-notices.ts';
-
-/** Ports tried, on the same address, when port 53 cannot be had and a fallback is allowed. */
-const FALLBACK_PORTS = [5353, 15353];
+import { newInstanceId } from './system-dns/probe.ts';
 
 export interface ComposeOptions {
   /** Made when missing, for this user only. */
@@ -55,6 +49,8 @@ export interface ComposeOptions {
   readonly onProgress?: (line: string) => void;
   /** Lists were compiled anew. */
   readonly onTable?: () => void;
+  /** Keeps the position of the takeover's switch over a restart, beside the settings' own word. */
+  readonly remembersTakeover?: boolean;
 }
 
 export interface Program {
@@ -116,9 +112,13 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
   for (const reason of health.problems) say(reason);
   say(`settings ${configFile}${store.isNew ? ' (new, made from the template)' : ''}`);
 
-  const { service, listening } = await startParts(options, store, version, health, closers);
+  await restoreLeftovers(say);
+  const { service, listening, takeover } = await startParts(
+    ...([options, store, version, health, closers] as const),
+  );
   closers.add(() => service.close());
   await runFile.publish({ dns: listening, http: null });
+  void takeover.start(store.config.systemDns.takeOver);
   return {
     service,
     listening,
@@ -154,7 +154,11 @@ async function startParts(
   version: string,
   health: Health,
   closers: Closers,
-): Promise<{ readonly service: Service; readonly listening: readonly string[] }> {
+): Promise<{
+  readonly service: Service;
+  readonly listening: readonly string[];
+  readonly takeover: TakeoverSwitch;
+}> {
   const { dataDirectory, onProgress: say = () => undefined } = options;
   const { config } = store;
   const listen = options.listen ?? config.dns.listen;
@@ -164,14 +168,7 @@ async function startParts(
   const rings = logRings(config.dns.threads);
   const bootstrap = bootstrapLookup(config, listen);
 
-  const protection = await ProtectionSwitch.open({
-    file: join(dataDirectory, 'protection.json'),
-    clock,
-    onChange: () => late.service?.protectionChanged(),
-    onSaveFailed: (reason) => {
-      health.setNotice('protection', `The switch is not remembered over a restart: ${reason}.`);
-    },
-  });
+  const protection = await openProtection(dataDirectory, health, late);
   closers.add(() => protection.close());
   // A slow disk may hold up the log for seconds; DNS does not wait for it.
   const logOpening = openLog(dataDirectory, config, rings, late);
@@ -179,6 +176,7 @@ async function startParts(
   const lists = await openLists(options, config, bootstrap.lookup, late);
   closers.add(() => lists.close());
   say(`lists: ${String(lists.nameCount)} names`);
+  const instance = newInstanceId();
   const temporary = await TemporaryRules.open({
     ...{ directory: dataDirectory, clock, health },
     onChange: () => late.service?.rulesChanged(),
@@ -187,8 +185,8 @@ async function startParts(
   const filters = new Filters();
   await loadServices(config);
   const { isFiltering } = protection;
-  const parts = { config, lists, filters, temporary: temporary.all, isFiltering };
-  const policy = firstPolicy({ ...parts, nowMs: clock.wallMs() });
+  const parts = { config, isFiltering, lists, filters, instance, temporary: temporary.all };
+  const policy = firstPolicy(parts);
   const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
   const { addressBook, upstreamNotices } = upstreams;
   closers.add(() => addressBook.close());
@@ -208,190 +206,59 @@ async function startParts(
   late.plane = plane;
   // What was found while the threads were starting.
   plane.setAddresses(addressBook.addresses);
-  const log = await logOpening;
+  const facts = { listening: plane.listening, instance };
+  const { systemDns, takeover } = openSystemDns(options, facts, health, late);
+  closers.add(async () => {
+    await takeover.close();
+    await systemDns.close();
+  });
+  const log = (late.log = await logOpening);
   late.service = new Service({
     ...{ version, clock, store, protection, health, plane, lists, log, policy },
-    ...{ filters, temporary },
-    ...{ addressBook, upstreamNotices, network: new NetworkWatch(clock) },
+    ...{ filters, temporary, instance, takeover, addressBook, upstreamNotices },
+    network: new NetworkWatch(clock),
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,
   });
-  return { service: late.service, listening: plane.listening };
+  return { service: late.service, listening: plane.listening, takeover };
 }
 
-/** What the data plane starts with. */
-function firstPolicy(parts: FirstPolicyParts): PolicyMessage {
-  const { config, lists, filters, temporary, isFiltering, nowMs } = parts;
-  const { listNames, table } = lists;
+/** The policy that the data plane starts with, before anything is known of the network. */
+function firstPolicy(parts: FirstPolicyParts): ReturnType<typeof buildPolicy> {
+  const { config, isFiltering, lists, filters, instance, temporary } = parts;
   return buildPolicy({
-    ...{ version: 1, filtering: isFiltering, config, temporary, lists: table },
+    ...{ version: 1, instance, filtering: isFiltering, config, temporary },
     rules: compileRules(config.rules),
-    filters: filters.build(config, { listNames, nowMs, neighbours: new Map() }),
+    lists: lists.table,
+    filters: filters.build(config, {
+      listNames: lists.listNames,
+      nowMs: realClock.wallMs(),
+      neighbours: new Map(),
+    }),
   });
 }
 
 interface FirstPolicyParts {
   readonly config: Config;
-  readonly lists: Pick<ListManager, 'listNames' | 'table'>;
-  readonly filters: Filters;
-  readonly temporary: TemporaryRules['all'];
   readonly isFiltering: boolean;
-  readonly nowMs: number;
+  readonly lists: ListManager;
+  readonly filters: Filters;
+  readonly instance: string;
+  readonly temporary: TemporaryRules['all'];
 }
 
-/** What the parts call back into, once it stands. */
-interface Late {
-  service?: Service;
-  plane?: DataPlane;
-  lists?: ListManager;
-}
-
-/** What the data plane needs to know about upstreams, and who keeps it up to date. */
-async function openUpstreams(
+/** The switch, as it was left. */
+function openProtection(
   dataDirectory: string,
-  config: Config,
-  lookup: LookupFunction,
   health: Health,
   late: Late,
-) {
-  const upstreamNotices = new UpstreamNotices(health);
-  const addressBook = await AddressBook.open({
-    ...{ lookup, clock: realClock },
-    file: join(dataDirectory, 'upstream-addresses.json'),
-    onAddresses: (addresses) => late.plane?.setAddresses(addresses),
-    onTrouble: (host, reason) => {
-      upstreamNotices.noAddress(host, reason);
-      late.service?.stateChanged();
-    },
+): Promise<ProtectionSwitch> {
+  return ProtectionSwitch.open({
+    file: join(dataDirectory, 'protection.json'),
+    clock: realClock,
+    onChange: () => late.service?.protectionChanged(),
     onSaveFailed: (reason) => {
-      health.setNotice('addresses', `Addresses of upstreams are not remembered: ${reason}.`);
+      health.setNotice('protection', `The switch is not remembered over a restart: ${reason}.`);
     },
   });
-  addressBook.setHosts(hostsToResolve(config));
-  const planeOptions: Pick<PlaneOptions, 'upstreams' | 'upstreamUse' | 'addresses' | 'onUpstream'> =
-    {
-      upstreams: config.dns.upstreams,
-      upstreamUse: upstreamUse(config),
-      addresses: addressBook.addresses,
-      onUpstream: (news) => {
-        if (news.kind === 'unreachable') addressBook.refresh(news.host);
-        else upstreamNotices.trouble(news.upstream, news.reason);
-        late.service?.stateChanged();
-      },
-    };
-  return { addressBook, upstreamNotices, planeOptions };
-}
-
-type PlaneOptions = Parameters<typeof DataPlane.start>[0];
-
-async function startPlane(
-  options: ComposeOptions,
-  listen: readonly string[],
-  rest: Omit<PlaneOptions, 'listen'>,
-): Promise<DataPlane> {
-  try {
-    return await DataPlane.start({ ...rest, listen: [...listen] });
-  } catch (error) {
-    if (options.portFallback !== true || !isPortTrouble(error)) throw error;
-    let last: unknown = error;
-    for (const port of FALLBACK_PORTS) {
-      const other = listen.map((text) => text.replace(/:53$/, `:${String(port)}`));
-      if (other.every((text, index) => text === listen[index])) break;
-      options.onProgress?.(`${(last as AppError).message}; trying port ${String(port)}`);
-      try {
-        return await DataPlane.start({ ...rest, listen: other });
-      } catch (next) {
-        if (!isPortTrouble(next)) throw next;
-        last = next;
-      }
-    }
-    throw last;
-  }
-}
-
-function isPortTrouble(error: unknown): boolean {
-  return (
-    error instanceof AppError && (error.code === 'PORT_IN_USE' || error.code === 'PORT_FORBIDDEN')
-  );
-}
-
-async function openLists(
-  options: ComposeOptions,
-  config: Config,
-  lookup: LookupFunction,
-  late: Late,
-): Promise<ListManager> {
-  const news = new ListNews();
-  const tell = (): void => {
-    for (const line of news.read(late.lists?.statuses() ?? [])) options.onProgress?.(line);
-  };
-  late.lists = await ListManager.open({
-    directory: join(options.dataDirectory, 'lists'),
-    sources: config.lists,
-    refreshHours: config.listRefreshHours,
-    lookup,
-    builtinDirectory: resourcePath('lists'),
-    onTable: () => {
-      late.service?.tableChanged();
-      options.onTable?.();
-    },
-    onStatus: () => {
-      late.service?.stateChanged();
-      tell();
-    },
-  });
-  tell();
-  return late.lists;
-}
-
-async function openLog(
-  dataDirectory: string,
-  config: Config,
-  rings: SharedArrayBuffer[],
-  late: Late,
-): Promise<QueryLog> {
-  return QueryLog.open({
-    directory: join(dataDirectory, 'log'),
-    settings: config.log,
-    rings,
-    onLive: (rows, leftOut) => late.service?.rowsLogged(rows, leftOut),
-    onState: () => late.service?.stateChanged(),
-  });
-}
-
-/** A lookup whose servers can be exchanged while downloads use it. */
-function bootstrapLookup(config: Config, listen: readonly string[]) {
-  let current = createLookup(expandServers(config.dns.bootstrap, listen));
-  const lookup: LookupFunction = (hostname, options, callback) => {
-    current(hostname, options, callback);
-  };
-  return {
-    lookup,
-    set: (servers: readonly string[]) => {
-      current = createLookup(expandServers(servers, listen));
-    },
-  };
-}
-
-async function openDoor(
-  service: Service,
-  choice: HttpChoice,
-  configured: string,
-  { token, version }: { readonly token: string; readonly version: string },
-  say: (line: string) => void,
-) {
-  const { address, port } = parseListen(choice.listen ?? configured);
-  const open = (chosen: number) =>
-    openHttpDoor({
-      ...{ service, address, port: chosen, token, version },
-      pageFolder: rendererPath(),
-    });
-  try {
-    return await open(port);
-  } catch (error) {
-    const refused = bindError(error as NodeJS.ErrnoException, 'tcp', address, port);
-    if (choice.portFallback !== true || !isPortTrouble(refused)) throw refused;
-    say(`${refused.message}; taking a free port`);
-    return open(0);
-  }
 }

@@ -20,11 +20,11 @@ const LAYERS: Record<string, readonly string[]> = {
   log: ['engine', 'contract'],
   dataplane: ['engine', 'net', 'log', 'contract'],
   service: ['contract', 'engine', 'lists', 'log', 'net', 'dataplane'],
-  interfaces: ['contract', 'service'],
+  interfaces: ['contract', 'service', 'system-dns'],
   'system-dns': ['contract'],
   electron: ['contract', 'interfaces', 'service', 'compose'],
   launch: ['contract'],
-  compose: ['contract', 'service', 'lists', 'log', 'net', 'dataplane', 'interfaces'],
+  compose: ['contract', 'service', 'lists', 'log', 'net', 'dataplane', 'interfaces', 'system-dns'],
   headless: ['contract', 'compose', 'interfaces', 'service'],
   renderer: [],
 };
@@ -43,9 +43,14 @@ const OUTSIDE: Record<string, RegExp> = {
 /** Files of contract/ that load zod; only the control plane may pay for it. */
 const ZOD_FILES = [
   'main/contract/config.ts',
+  'main/contract/methods.ts',
+  'main/contract/takeover-schema.ts',
   'main/contract/filter-config.ts',
   'main/contract/filter-methods.ts',
+  'main/contract/import-methods.ts',
+  'main/contract/list-methods.ts',
   'main/contract/methods.ts',
+  'main/contract/protection-state.ts',
   'main/contract/upstream-methods.ts',
 ];
 const ZOD_LAYERS = ['contract', 'service', 'interfaces', 'compose', 'headless'];
@@ -96,7 +101,7 @@ function importsOf(path: string): Import[] {
   return found;
 }
 
-/** main/net/x.ts → net; main/compose.ts → compose; renderer/… → renderer. */
+/** main/net/x.ts → net; main/compose.ts and main/compose/… → compose; renderer/… → renderer. */
 function layerOf(path: string): string {
   if (path.startsWith('renderer/')) return 'renderer';
   const rest = path.replace(/^main\//, '');

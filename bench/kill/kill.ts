@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { build, isBuilt } from '../../main/launch/build.ts';
 import { FLAVOURS, type Flavour } from '../../test/system-dns/support/machine.ts';
 import { ownerBinaries } from '../../test/system-dns/support/owner-binaries.ts';
 import { missingForSandbox, Sandbox } from '../../test/system-dns/support/sandbox.ts';
@@ -55,6 +56,7 @@ if (missing !== false) {
   process.stderr.write(`the kill test ${missing}\n`);
   process.exit(2);
 }
+if (!(await isBuilt())) await build((line) => process.stderr.write(`${line}\n`));
 const flavours = FLAVOURS.filter((one) => values.owner === undefined || one === values.owner);
 const seed = Number(values.seed);
 const share = Math.ceil(Number(values.runs) / flavours.length);

@@ -28,14 +28,21 @@ export async function runGenerator(load: {
   file: string;
   seconds: number;
   rate: number;
+  /** Processors it may use, as for taskset; any when empty. */
+  cpus?: string;
+  /** Source ports; the kernel spreads them over the threads that share a listening port. */
+  sockets?: number;
 }): Promise<Heard> {
-  const { stdout, stderr } = await run(compileTool('generator'), [
+  const pinned = load.cpus === undefined || load.cpus === '' ? [] : ['taskset', '-c', load.cpus];
+  const [command, ...args] = [...pinned, compileTool('generator')];
+  const { stdout, stderr } = await run(command, [
+    ...args,
     String(load.port),
     load.file,
     String(load.seconds),
     String(WINDOW),
     String(load.rate),
-    String(SOCKETS),
+    String(load.sockets ?? SOCKETS),
   ]);
   const heard = JSON.parse(stdout) as Heard;
   assertSent(heard.sent, Math.max(1, load.rate * load.seconds), stderr);

@@ -42,19 +42,47 @@ export async function makeData(count: number): Promise<Data> {
   return { folder, names, close: () => rm(folder, { recursive: true, force: true }) };
 }
 
+/** How a program is started otherwise than usual. */
+export interface ProgramOptions {
+  /** headless.js of another build, to compare with. */
+  readonly program?: string;
+  /** The processor it may use, or several: "0", "0,1". Any when empty. */
+  readonly cpus?: string;
+  readonly threads?: number;
+  /** For Node itself. */
+  readonly nodeOptions?: readonly string[];
+}
+
 /** @throws Error when the program does not become ready within 30 s */
-export async function startProgram(data: Data, upstreamPort: number): Promise<Target> {
+export async function startProgram(
+  data: Data,
+  upstreamPort: number,
+  { program = PROGRAM, cpus = '', threads = 1, nodeOptions = [] }: ProgramOptions = {},
+): Promise<Target> {
   const config = join(data.folder, 'sluice.yaml');
   await writeFile(
     config,
     JSON.stringify({
-      dns: { listen: ['127.0.0.1:0'], upstreams: [`127.0.0.1:${String(upstreamPort)}`] },
+      dns: {
+        listen: ['127.0.0.1:0'],
+        upstreams: [`127.0.0.1:${String(upstreamPort)}`],
+        threads,
+      },
       lists: [{ name: 'made-up', url: `file://${data.folder}/names.txt` }],
       http: { listen: '127.0.0.1:0' },
     }),
   );
-  const args = [PROGRAM, 'run', '--config', config, '--data-dir', join(data.folder, 'data')];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const args = [
+    ...nodeOptions,
+    program,
+    'run',
+    '--config',
+    config,
+    '--data-dir',
+    join(data.folder, 'data'),
+  ];
+  const command = [...(cpus === '' ? [] : ['taskset', '-c', cpus]), process.execPath, ...args];
+  const child = spawn(command[0] ?? '', command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] });
   const ready = await lineOf(child, /^ready .*dns=\S*?:(\d+).*http=(\S+)/, 30_000);
   const http = `http://${ready[2] ?? ''}`;
   return {

@@ -173,7 +173,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   limits: z
     .strictObject({
-      /** Of one IPv4 address or IPv6 /56; bursts of twice as many pass. 0: no limit. */
+      /** Of one IPv4 address or IPv6 /56, over UDP and TCP; bursts of twice as many pass. 0: none. */
       clientQueriesPerSecond: z.int().min(0).max(1_000_000).default(1_000),
       /** Networks without that limit. */
       exempt: z.array(network).max(LIMITS.suffixesMax).default(['127.0.0.0/8', '::1/128']),
@@ -184,6 +184,12 @@ export const configSchema = z.strictObject({
       mode: z.enum(['full', 'anonymous', 'off']).default('full'),
       retentionDays: z.number().min(0.01).max(3_650).default(30),
       sizeMaxMiB: z.number().min(1).max(1_048_576).default(512),
+    })
+    .prefault({}),
+  systemDns: z
+    .strictObject({
+      /** Takes the system's resolver over at start, and gives it back at the end. */
+      takeOver: z.boolean().default(false),
     })
     .prefault({}),
   http: z

@@ -37,8 +37,9 @@ export const COUNTERS = [
   'prefetched', // popular or stale answers asked for anew, for the cache's sake
   'answersCut', // upstream answers of which records were left out: private, or of other names
   'answersWrong', // upstream answers refused: loops, chains that are too long
-  'limited', // queries over a client's rate: every second one answered TC=1, others dropped
+  'limited', // queries over a client's rate: REFUSED over TCP; over UDP every second TC=1, others dropped
   'denied', // queries dropped because the client is not on the access list
+  'probes', // answers to probe names of the takeover; in no other figure but `received`
 ] as const;
 export type CounterName = (typeof COUNTERS)[number];
 

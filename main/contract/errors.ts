@@ -19,6 +19,7 @@ export const ERROR_CODES = {
   RULE_INVALID: 'write the rule as ||name^ to block or @@||name^ to allow',
   RULE_UNKNOWN: 'use a rule from the rules section of the settings',
   ENTRY_UNKNOWN: 'use a name from that section of the settings',
+  IMPORT_REFUSED: 'use a file as the other program has written it',
   LOG_UNAVAILABLE: 'look at the reason in the health report',
   SEARCH_TIMEOUT: 'narrow the search to a shorter time or a longer name',
   METHOD_UNKNOWN: 'use a method from the OpenAPI document',
@@ -28,6 +29,7 @@ export const ERROR_CODES = {
   ALREADY_RUNNING: 'stop the other instance, or use another data folder',
   TAKEOVER_HELD: 'switch the other instance off first',
   TAKEOVER_FAILED: 'look at the reason; the system resolver is as it was before',
+  RESTORE_FAILED: 'run "sluice restore" again, or set the servers of this machine by hand',
   TOO_MANY: 'close another subscriber or connection first',
   INTERNAL: 'report this as a bug',
 } as const;

@@ -131,6 +131,33 @@ export const LIMITS = {
   /** Questions of one upstream TCP connection that may be unanswered. */
   upstreamTcpPipelineMax: 128,
 
+  /** Distinct logged names that a new copy of a list is tried on, the most asked for first. */
+  replayNamesMax: 20_000,
+  /** Age of the queries they come from. */
+  replayMs: 24 * 3_600_000,
+  /** Longest stretch of a replay in the main thread. */
+  replaySliceMs: 5,
+  /** Names given as examples of what a new copy changes. */
+  replayExamplesMax: 5,
+  /** A new copy waits for a person when it would newly block more names than this ... */
+  quarantineNames: 20,
+  /** ... and a larger share of the names in use than this, percent ... */
+  quarantinePercent: 20,
+  /** ... or at least so many names that are more than half of those in use. */
+  quarantineHalfNames: 5,
+  /** A file to import from, and an archive's parts unpacked together. */
+  importBytesMax: 256 * 1024 * 1024,
+  /** A text (YAML, TOML, JSON, hosts) in it. */
+  importTextBytesMax: 16 * 1024 * 1024,
+  /** Files in an archive. */
+  importFilesMax: 1_000,
+  /** Rows read of one table of a database, and entries of one section. */
+  importRowsMax: 100_000,
+  /** Examples of each kind of thing that was not taken. */
+  importExamplesMax: 5,
+  /** Lists of the catalogue. */
+  catalogueListsMax: 200,
+
   /** Policies in the settings. */
   policiesMax: 256,
   /** Domains of one policy, and of all policies together. */
@@ -176,7 +203,7 @@ export const LIMITS = {
   /** Work for the patterns that share their rarest bytes: a wildcard counts 2, an expression 8. */
   patternsGramCostMax: 128,
   /** The same for patterns that every name has to be compared with. */
-  patternsAlwaysCostMax: 48,
+  patternsAlwaysCostMax: 96,
   /** Rules that take other rules out ($badfilter). */
   badFiltersMax: 10_000,
   /** Networks that block answers by address. */

@@ -6,8 +6,12 @@ import { z } from 'zod';
 import { CHECK_METHODS } from './check-methods.ts';
 import { configSchema } from './config.ts';
 import { FILTER_METHODS } from './filter-methods.ts';
+import { IMPORT_METHODS } from './import-methods.ts';
 import { LIMITS } from './limits.ts';
+import { LIST_METHODS, listStatusSchema } from './list-methods.ts';
 import { OUTCOMES, REASONS } from './outcome.ts';
+import { protectionSchema } from './protection-state.ts';
+import { networkSchema, restoreReportSchema, takeoverSchema } from './takeover-schema.ts';
 import { UPSTREAM_METHODS } from './upstream-methods.ts';
 
 const count = z.number().min(0);
@@ -27,14 +31,6 @@ export const queryEventSchema = z.object({
   upstream: z.string(),
   durationUs: z.number(),
   transport: z.enum(['udp', 'tcp']),
-});
-
-/** Whether names are being blocked now. */
-export const protectionSchema = z.object({
-  /** on: filtering; paused: forwarding until resumesAtMs; off: forwarding until switched on. */
-  state: z.enum(['on', 'paused', 'off']),
-  /** When a pause ends, milliseconds since 1970; null unless paused. */
-  resumesAtMs: z.number().nullable(),
 });
 
 /** A bounded queue and what it lost. */
@@ -67,24 +63,6 @@ export const latencySchema = z.object({
   p999Us: count,
 });
 
-export const listStatusSchema = z.object({
-  name: z.string(),
-  url: z.string(),
-  format: z.string(),
-  enabled: z.boolean(),
-  /** Names this list contributes, as compiled; 0 while it has no usable copy. */
-  names: count,
-  /** Lines that are neither rules nor comments, by reason: how many, and up to three examples. */
-  ignored: z.array(z.object({ reason: z.string(), lines: count, examples: z.array(z.string()) })),
-  /** Time of the copy in use; null when there is none. */
-  updatedAtMs: z.number().nullable(),
-  /** Time of the last attempt; null before the first. */
-  checkedAtMs: z.number().nullable(),
-  state: z.enum(['ok', 'updating', 'failed', 'waiting', 'disabled']),
-  /** Why the last update was not taken; '' when it was. */
-  error: z.string(),
-});
-
 export const statusSchema = z.object({
   version: z.string(),
   health: z.enum(['ok', 'degraded']),
@@ -95,6 +73,7 @@ export const statusSchema = z.object({
   startedAtMs: z.number(),
   listening: z.array(z.string()),
   protection: protectionSchema,
+  takeover: takeoverSchema,
   totals: totalsSchema,
   latency: z.object({ local: latencySchema, upstream: latencySchema }),
   queues: z.array(queueSchema),
@@ -124,6 +103,7 @@ export const liveSchema = z.object({
   totals: totalsSchema,
   latency: z.object({ local: latencySchema, upstream: latencySchema }),
   protection: protectionSchema,
+  takeover: takeoverSchema,
   health: z.enum(['ok', 'degraded']),
   degradedReasons: z.array(z.string()),
   queues: z.array(queueSchema),
@@ -134,7 +114,6 @@ export const liveSchema = z.object({
 });
 
 const none = z.strictObject({});
-const listSource = configSchema.shape.lists.unwrap().element;
 
 /** name → input, output, permission. GET is served for 'read' methods, POST for all. */
 export const METHODS = {
@@ -148,6 +127,18 @@ export const METHODS = {
     output: protectionSchema,
   },
   resume: { permission: 'write', input: none, output: protectionSchema },
+  /** Leads the whole machine's questions here, until `restore` or the end of the program. */
+  takeover: { permission: 'write', input: none, output: takeoverSchema },
+  /** Gives the system's resolver back, as it was before. Harmless when it was not taken over. */
+  restore: { permission: 'write', input: none, output: restoreReportSchema },
+  /** Who keeps the system's resolver, what is covered and what is not. */
+  network: { permission: 'read', input: none, output: networkSchema },
+  /** Lets names go past the filter for at most five minutes, so that a login page opens. */
+  portal: {
+    permission: 'write',
+    input: z.strictObject({ open: z.boolean() }),
+    output: takeoverSchema,
+  },
   'queries.search': {
     permission: 'read',
     input: z.strictObject({
@@ -187,33 +178,9 @@ export const METHODS = {
     }),
   },
   ...CHECK_METHODS,
-  'lists.list': {
-    permission: 'read',
-    input: none,
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.add': {
-    permission: 'write',
-    input: listSource,
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.remove': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  'lists.enable': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string(), enabled: z.boolean() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
-  /** Fetches now; without a name all enabled lists. Answers when the attempt has ended. */
-  'lists.refresh': {
-    permission: 'write',
-    input: z.strictObject({ name: z.string().optional() }),
-    output: z.object({ lists: z.array(listStatusSchema), names: count }),
-  },
+  ...LIST_METHODS,
   ...FILTER_METHODS,
+  ...IMPORT_METHODS,
   ...UPSTREAM_METHODS,
   'settings.get': { permission: 'read', input: none, output: z.object({ config: configSchema }) },
 } as const satisfies Record<
@@ -231,6 +198,7 @@ export type LiveUpdate = z.output<typeof liveSchema>;
 export type ListStatus = z.output<typeof listStatusSchema>;
 export type Protection = z.output<typeof protectionSchema>;
 export type QueueStatus = z.output<typeof queueSchema>;
+export type UpstreamRow = MethodOutput<'upstreams.list'>['upstreams'][number];
 export type Status = z.output<typeof statusSchema>;
 export type Totals = z.output<typeof totalsSchema>;
 export type Latency = z.output<typeof latencySchema>;

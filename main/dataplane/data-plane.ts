@@ -192,12 +192,6 @@ export class DataPlane {
     return first === undefined ? null : first.resolve(packet, address);
   }
 
-  /** Another network: its answers are not ours, and neither are its sockets. */
-  networkChanged(): void {
-    this.resetUpstreams();
-    this.flushCache();
-  }
-
   /** Resolves when every running thread has done what it was told before this call. */
   async settled(): Promise<void> {
     await Promise.all(this.#keepers.map((keeper) => keeper.settled()));

@@ -13,7 +13,10 @@ import { Engine } from '../engine/engine.ts';
 import { LogRing } from '../log/ring.ts';
 import { systemClock } from '../net/clock.ts';
 import { loadUdpAddon } from '../net/native-udp-addon.ts';
+import type { UdpAddonResult } from '../net/native-udp-addon.ts';
+import { NativeUdpClient } from '../net/native-udp-client.ts';
 import { CryptoRandom } from '../net/random.ts';
+import { dgramClient } from '../net/udp-client.ts';
 import { UpstreamPool } from '../net/upstream-pool.ts';
 import { readCacheFile, removeCacheFile, writeCacheFile } from './cache-file.ts';
 import { claimAlone, openListeners } from './listeners.ts';
@@ -36,10 +39,13 @@ const counters = { slots };
 const random = new CryptoRandom();
 
 for (const name of GAUGES) slots[COUNTER[name]] = 0;
+const { addon, reason, failure } = loadAddon();
+const udpClient = addon === null ? dgramClient : new NativeUdpClient(addon, counters);
 const pool = new UpstreamPool({
   servers: setup.plan,
   clock: systemClock,
   random,
+  udp: udpClient,
   counters,
   onTrouble: (upstream, reason) => {
     report({ kind: 'upstream-trouble', upstream, reason });
@@ -63,9 +69,9 @@ const engine = new Engine({
 let policy = setup.policy;
 
 try {
+  if (failure !== null) throw failure;
   engine.setPolicy(openPolicy(setup.policy));
   restoreCache();
-  const { addon, reason } = loadUdpAddon();
   const common = { engine, counters, reusePort: setup.reusePort };
   if (setup.claimsAlone) await claimAlone(setup.listen, common);
   const listeners = await openListeners(setup.listen, common, addon);
@@ -77,6 +83,16 @@ try {
 } catch (error) {
   report({ kind: 'failed', error: toWire(error) });
   pool.close();
+  udpClient.close();
+}
+
+/** The add-on; an error that it is missing waits until it can be reported. */
+function loadAddon(): UdpAddonResult & { failure: Error | null } {
+  try {
+    return { ...loadUdpAddon(), failure: null };
+  } catch (error) {
+    return { addon: null, reason: '', failure: error as Error };
+  }
 }
 
 function report(message: FromThread): void {
@@ -168,6 +184,7 @@ async function close(listeners: Listeners): Promise<void> {
   saveCache();
   engine.close();
   pool.close();
+  udpClient.close();
   await listeners.close();
   port?.close();
 }

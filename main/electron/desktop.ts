@@ -137,6 +137,12 @@ export class Desktop {
       case 'resume':
         await this.#options.service.call('resume', {});
         break;
+      case 'takeover':
+        await this.#options.service.call('takeover', {});
+        break;
+      case 'restore':
+        await this.#options.service.call('restore', {});
+        break;
       case 'pause':
         await this.#options.service.call(
           'pause',
@@ -155,6 +161,7 @@ async function readTrayState(service: ServiceClient): Promise<TrayState> {
   const status = await service.call('status', {});
   return {
     protection: status.protection,
+    takeover: status.takeover,
     health: status.health,
     degradedReasons: status.degradedReasons,
     queries: status.totals.queries,

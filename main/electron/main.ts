@@ -5,7 +5,7 @@
  * goes the other way, within a bound: log drained, ports free, process gone. Exit codes are those
  * of the command line: 2 for a bad setting, 3 for a port that cannot be bound, 1 otherwise.
  */
-import { app, dialog, Menu } from 'electron';
+import { app, dialog, Menu, powerMonitor } from 'electron';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compose, type Program } from '../compose.ts';
@@ -81,6 +81,7 @@ async function start(): Promise<Program> {
   const program = await compose({
     dataDirectory,
     portFallback: true,
+    remembersTakeover: true,
     onProgress: say,
     ...(options.configFile !== null && { configFile: options.configFile }),
     ...(options.listen.length > 0 && { listen: options.listen }),
@@ -110,6 +111,10 @@ async function openHttp(program: Program): Promise<string | null> {
 async function show(program: Program): Promise<void> {
   await app.whenReady();
   heedSignals();
+  // Its clock stood still: connections to upstreams lead nowhere any more.
+  powerMonitor.on('resume', () => {
+    program.service.networkChanged();
+  });
   // Electron's own resolver would ask DNS servers past the system, and past Sluice.
   app.configureHostResolver({ enableBuiltInResolver: false, secureDnsMode: 'off' });
   confinePages(rendererPath());

@@ -3,10 +3,12 @@
  * desktop test read it and act on it without a tray.
  */
 import type { Protection } from '../contract/methods.ts';
+import type { TakeoverStatus } from '../contract/takeover-schema.ts';
 
 /** What the tray needs to know; taken from the service's status. */
 export interface TrayState {
   readonly protection: Protection;
+  readonly takeover: Pick<TakeoverStatus, 'state' | 'reason'>;
   readonly health: 'ok' | 'degraded';
   /** One sentence each. */
   readonly degradedReasons: readonly string[];
@@ -20,6 +22,9 @@ export type TrayAction =
   | { readonly kind: 'resume' }
   /** Without minutes: off until switched on. */
   | { readonly kind: 'pause'; readonly minutes?: number }
+  | { readonly kind: 'takeover' }
+  /** Gives the system's resolver back. */
+  | { readonly kind: 'restore' }
   | { readonly kind: 'open' }
   | { readonly kind: 'quit' };
 
@@ -65,6 +70,7 @@ export function trayView(state: TrayState, formatTime: (timeMs: number) => strin
         },
         ...pauseItems(state.protection),
       ],
+      takeoverItems(state.takeover),
       [does('open', 'Open Sluice', { kind: 'open' }), does('quit', 'Quit', { kind: 'quit' })],
     ],
   };
@@ -117,6 +123,31 @@ function pauseItems(protection: Protection): TrayItem[] {
   );
   if (protection.state === 'on') return pauses;
   return [does('resume', 'Resume now', { kind: 'resume' }), ...pauses];
+}
+
+const TAKEOVER_LABELS: Readonly<Record<TakeoverStatus['state'], string>> = {
+  off: '',
+  applying: 'Taking over…',
+  on: 'Every program here asks Sluice',
+  degraded: 'Not everything asks Sluice',
+  portal: 'Open for a login page',
+  restoring: 'Giving back…',
+};
+
+/** The switch for the whole machine, and a line on where it stands when there is more to say. */
+function takeoverItems({ state, reason }: TrayState['takeover']): TrayItem[] {
+  const isOn = state !== 'off' && state !== 'restoring';
+  const isMoving = state === 'applying' || state === 'restoring';
+  const line = TAKEOVER_LABELS[state] || reason;
+  return [
+    {
+      id: 'takeover',
+      label: 'Use for the whole machine',
+      action: isMoving ? null : { kind: isOn ? 'restore' : 'takeover' },
+      isChecked: isOn,
+    },
+    ...(line === '' ? [] : [{ ...toldReason(line, 0), id: 'takeover-state' }]),
+  ];
 }
 
 function told(id: string, label: string): TrayItem {

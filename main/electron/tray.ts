@@ -81,8 +81,12 @@ export class TrayController {
   }
 
   async #perform(action: TrayAction): Promise<void> {
-    await this.#options.perform(action);
-    if (action.kind === 'pause' || action.kind === 'resume') await this.refresh();
+    try {
+      await this.#options.perform(action);
+    } finally {
+      // Also after a failure: the state says why, and the tick has to go back.
+      if (action.kind !== 'open' && action.kind !== 'quit') await this.refresh();
+    }
   }
 
   #draw(): void {

@@ -4,7 +4,9 @@
  *
  *   - The answer section is a chain of aliases from the question name. A loop, or more than
  *     CHAIN_MAX aliases, makes the whole answer worthless; records of names that are not in the
- *     chain are left out (RFC 2181 §5.4.1: they may be a forger's).
+ *     chain, or of another class, are left out (RFC 2181 §5.4.1: they may be a forger's).
+ *   - Of the other sections, what has nothing to do with the chain is left out
+ *     (answer-surroundings.ts).
  *   - Private addresses in the answer for a public name are left out, in any section, and so are
  *     the address hints of SVCB and HTTPS records (RFC 9460 §7.3).
  *
@@ -12,7 +14,9 @@
  * changed by answer-rewriter.ts. Allocates once, at the first answer.
  */
 import { LIMITS } from '../contract/limits.ts';
+import { MARK_DROP, MARK_DROP_HINTS, MARK_KEEP } from './answer-marks.ts';
 import { AnswerName, ROOT_HASH } from './answer-name.ts';
+import { AnswerSurroundings, type Chain } from './answer-surroundings.ts';
 import { RECORDS_MAX, type Answer } from './answer.ts';
 import { isPrivateV4, isPrivateV6 } from './private-address.ts';
 import type { Query } from './query.ts';
@@ -36,11 +40,6 @@ export const LOOK_MARKED = 1;
 export const LOOK_WRONG = 2;
 export type Look = typeof LOOK_CLEAN | typeof LOOK_MARKED | typeof LOOK_WRONG;
 
-/** Marks of a record. */
-export const MARK_KEEP = 0;
-export const MARK_DROP = 1;
-export const MARK_DROP_HINTS = 2;
-
 /** Aliases followed from the question name. */
 export const CHAIN_MAX = LIMITS.chainAliasesMax;
 /** CNAME records looked at; an honest answer has no more than it needs. */
@@ -63,17 +62,25 @@ export class AnswerInspector {
   hasPrivate = false;
   /** All that was asked for had private addresses. */
   isEmptied = false;
-  /** All that was asked for belonged to other names. */
+  /** All that was asked for belonged to other names, or the SOA that says how long it is not there. */
   isFaded = false;
+  /** Only additional records are to be changed, of which AD says nothing (RFC 4035 §3.2.3). */
+  keepsAuthenticity = false;
 
   readonly #name = new AnswerName();
   /** Hash of each answer record's owner. */
   #owners = new Int32Array(0);
   readonly #aliasOwners = new Int32Array(ALIASES_SEEN_MAX);
   readonly #aliasTargets = new Int32Array(ALIASES_SEEN_MAX);
+  /** Where the targets stand. */
+  readonly #aliasPlaces = new Int32Array(ALIASES_SEEN_MAX);
   #aliases = 0;
-  readonly #chain = new Int32Array(CHAIN_MAX + 1);
-  #chainLength = 0;
+  readonly #chain: Chain = {
+    hashes: new Int32Array(CHAIN_MAX + 1),
+    places: new Int32Array(CHAIN_MAX + 1),
+    length: 0,
+  };
+  readonly #surroundings = new AnswerSurroundings();
   #hasDname = false;
   #isMarked = false;
   #wantedKept = 0;
@@ -92,14 +99,19 @@ export class AnswerInspector {
     if (!this.#readRecords(answer, query, isGuarded ? guard : null)) return LOOK_WRONG;
     if (!this.#followChain(query)) return LOOK_WRONG;
     this.#markStrangers(answer, query);
+    this.keepsAuthenticity = !this.#isMarked;
+    if (this.#surroundings.mark(answer, query, this.#chain, this.marks)) this.#isMarked = true;
     return this.#isMarked ? this.#conclude() : LOOK_CLEAN;
   }
 
   /** Says what remains. */
   #conclude(): Look {
     const isLeft = this.#wantedKept > this.#strangersWanted;
+    const { hasForeignAuthority, hasForeignSoa } = this.#surroundings;
     this.isEmptied = this.#wantedPrivate > 0 && !isLeft;
-    this.isFaded = this.#strangersWanted > 0 && !isLeft && !this.isEmptied;
+    const isFaded = this.#strangersWanted > 0 || hasForeignSoa;
+    this.isFaded = isFaded && !isLeft && !this.isEmptied;
+    if (hasForeignAuthority) this.keepsAuthenticity = false;
     return LOOK_MARKED;
   }
 
@@ -146,6 +158,7 @@ export class AnswerInspector {
     if (!this.#noteOwner(answer, query, at, index)) return false;
     const type = readUint16(answer.bytes, fixed);
     if (type === TYPE.dname) this.#hasDname = true;
+    if (!isInternet(answer.bytes, fixed)) return true;
     return type !== TYPE.cname || this.#noteAlias(answer, query, fixed, index);
   }
 
@@ -165,21 +178,24 @@ export class AnswerInspector {
     const dataAt = fixed + RECORD_FIXED_BYTES;
     if (!this.#name.read(answer, dataAt, query.name, 0, query.nameLength)) return false;
     this.#aliasOwners[this.#aliases] = this.#owners[index] as number;
+    this.#aliasPlaces[this.#aliases] = dataAt;
     this.#aliasTargets[this.#aliases++] = this.#name.hash;
     return true;
   }
 
   /** Walks the aliases from the question name. False for a loop or a chain that is too long. */
   #followChain(query: Query): boolean {
+    const chain = this.#chain;
     let current = questionHash(query);
-    this.#chain[0] = current;
-    this.#chainLength = 1;
+    chain.hashes[0] = current;
+    chain.length = 1;
     for (;;) {
       const alias = this.#aliasOf(current);
       if (alias < 0) return true;
       current = this.#aliasTargets[alias] as number;
-      if (this.#isInChain(current) || this.#chainLength > CHAIN_MAX) return false;
-      this.#chain[this.#chainLength++] = current;
+      if (this.#isInChain(current) || chain.length > CHAIN_MAX) return false;
+      chain.places[chain.length] = this.#aliasPlaces[alias] as number;
+      chain.hashes[chain.length++] = current;
     }
   }
 
@@ -191,8 +207,9 @@ export class AnswerInspector {
   }
 
   #isInChain(hash: number): boolean {
-    for (let index = 0; index < this.#chainLength; index++) {
-      if (this.#chain[index] === hash) return true;
+    const { hashes, length } = this.#chain;
+    for (let index = 0; index < length; index++) {
+      if (hashes[index] === hash) return true;
     }
     return false;
   }
@@ -204,8 +221,9 @@ export class AnswerInspector {
     let at = bodyAt;
     for (let index = 0; index < answerCount; index++) {
       const fixed = skipName(bytes, at, end);
-      if (!this.#isInChain(this.#owners[index] as number)) {
-        const isDname = this.#hasDname && isDnameOrItsSignature(bytes, fixed);
+      const isOurs = isInternet(bytes, fixed);
+      if (!isOurs || !this.#isInChain(this.#owners[index] as number)) {
+        const isDname = isOurs && this.#hasDname && isDnameOrItsSignature(bytes, fixed);
         if (!isDname || !this.#isAbove(answer, query, index)) {
           const isKept = this.marks[index] !== MARK_DROP;
           if (isKept && readUint16(bytes, fixed) === query.type) this.#strangersWanted++;
@@ -252,7 +270,6 @@ export class AnswerInspector {
     const { bytes } = answer;
     const dataAt = fixed + RECORD_FIXED_BYTES;
     const size = next - dataAt;
-    if (readUint16(bytes, fixed + 2) !== CLASS.internet) return;
     if (type === TYPE.a) {
       if (size === 4 && isPrivateV4(bytes, dataAt, guard.sharedSpace)) this.#strip(index);
     } else if (type === TYPE.aaaa) {
@@ -277,7 +294,8 @@ export class AnswerInspector {
       const key = readUint16(bytes, at);
       const size = readUint16(bytes, at + 2);
       const valueAt = at + 4;
-      if (valueAt + size > end) return;
+      // Not whole: what came before is looked at all the same.
+      if (valueAt + size > end) break;
       if (key === SVCB_KEY.mandatory) isMandatory = namesHints(bytes, valueAt, size);
       else if (key === SVCB_KEY.ipv4hint || key === SVCB_KEY.ipv6hint) {
         isPrivate ||= hintIsPrivate(bytes, valueAt, size, key, guard.sharedSpace);
@@ -302,6 +320,11 @@ export class AnswerInspector {
 
 function questionHash(query: Query): number {
   return query.labelCount === 0 ? ROOT_HASH : (query.suffixHashes[0] as number);
+}
+
+/** All records of an answer are of the class that was asked. RFC 2181 §5. */
+function isInternet(bytes: Uint8Array, fixed: number): boolean {
+  return readUint16(bytes, fixed + 2) === CLASS.internet;
 }
 
 function isDnameOrItsSignature(bytes: Uint8Array, fixed: number): boolean {

@@ -9,7 +9,7 @@
 import { LIMITS } from '../contract/limits.ts';
 import { pointerAt } from './answer-name.ts';
 import { RECORDS_MAX, Answer } from './answer.ts';
-import { MARK_DROP, MARK_DROP_HINTS } from './answer-inspector.ts';
+import { MARK_DROP, MARK_DROP_HINTS } from './answer-marks.ts';
 import { compressibleNames } from './reply-check.ts';
 import {
   copyBytes,
@@ -38,7 +38,7 @@ export class AnswerRewriter {
    * @param source          to be copied; not this object's own `answer`
    * @param questionLength  bytes of the question that `source` was given to
    * @param shift           bytes that the new question has more, at its front
-   * @param marks           a MARK_ of answer-inspector.ts a record; null keeps all
+   * @param marks           a MARK_ of answer-marks.ts a record; null keeps all
    * @returns               false when it does not parse or would not fit a message
    */
   rewrite(

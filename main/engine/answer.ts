@@ -14,6 +14,7 @@ import { LIMITS } from '../contract/limits.ts';
 import type { Policy } from './policy.ts';
 import type { Query } from './query.ts';
 import {
+  copyBytes,
   FLAG,
   HEADER_BYTES,
   OPTION_EDE,
@@ -129,7 +130,7 @@ export class ReplyReader {
   /** Reads and keeps the records of the three sections, up to OPT. */
   #readSections(bodyStart: number, type: number): boolean {
     const reply = this.#reply;
-    this.#image.set(reply.subarray(bodyStart));
+    copyBytes(reply, bodyStart, this.#image, 0, reply.length - bodyStart);
     const answerCount = readUint16(reply, 6);
     const additionalFrom = answerCount + readUint16(reply, 8);
     const count = additionalFrom + readUint16(reply, 10);

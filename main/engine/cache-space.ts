@@ -82,6 +82,11 @@ export class CacheSpace {
     this.#publish();
   }
 
+  /** Position that a hash would be found at first; see CacheIndex. */
+  home(hash: number): number {
+    return this.#index.home(hash);
+  }
+
   /** Position of the entry for a question, see CacheEntries.isFor; 0 for none. */
   find(query: Query, hash: number, start: number, type: number): number {
     const index = this.#index;

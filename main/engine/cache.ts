@@ -50,6 +50,9 @@ const PREFETCH_PART = 10;
 /** Shorter lives are left to end. */
 const PREFETCH_SECONDS_MIN = 10;
 
+/** Entries that are touched at once. */
+const TOUCHED_MAX = 16;
+
 /** The tick at a time of the monotonic clock. */
 export function tickAt(nowUs: number, originUs: number): number {
   return Math.floor((nowUs - originUs) * TICKS_PER_US) | 0;
@@ -64,6 +67,7 @@ export class AnswerCache {
   readonly #space: CacheSpace;
   readonly #all: CacheEntries;
   readonly #seed: number;
+  readonly #touched = new Int32Array(TOUCHED_MAX);
 
   /**
    * @param bytesMax  bytes of stored entries; memory is used as it fills
@@ -168,6 +172,17 @@ export class AnswerCache {
       taken++;
     }
     return taken;
+  }
+
+  /** Fetches what `lookup` will look at for some queries; what it returns has no meaning. */
+  touch(queries: readonly Query[], count: number): number {
+    const found = this.#touched;
+    for (let at = 0; at < count; at++) {
+      found[at] = this.#space.home(this.keyHash(queries[at] as Query));
+    }
+    let sum = 0;
+    for (let at = 0; at < count; at++) sum ^= this.#all.touch(found[at] as number);
+    return sum;
   }
 
   /** Hash of the question: name, type, class, DO and CD. Signed 32 bits. */

@@ -8,6 +8,10 @@
  *
  *   word 0: seed of the hash | sets of WAYS buckets: tag, full again at (µs, wraps)
  *
+ * UDP and TCP take from the same bucket, so a client has one rate in all; but over TCP, where his
+ * address is proven, the bucket is deeper. A forger who keeps it empty over UDP cannot keep its owner,
+ * who got TC=1, from asking over TCP: what TCP takes out, UDP has to wait for.
+ *
  * A client without a bucket takes the one of its set that is full the longest. Two threads may take
  * one at the same moment; one of the two clients then begins anew, which harms nobody.
  */
@@ -22,8 +26,9 @@ export const GATE_DENIED = 1;
 export const GATE_LIMITED = 2;
 export type GateVerdict = typeof GATE_OPEN | typeof GATE_DENIED | typeof GATE_LIMITED;
 
-/** A bucket holds this many seconds' worth of tokens. */
+/** A bucket holds this many seconds' worth of tokens for UDP, and for TCP. */
 export const BURST_SECONDS = 2;
+export const BURST_TCP_SECONDS = 3;
 
 const WAYS = 4;
 const BUCKET_WORDS = 2;
@@ -31,6 +36,7 @@ const SET_WORDS = WAYS * BUCKET_WORDS;
 const SETS = LIMITS.rateClientsMax / WAYS;
 const HEADER_WORDS = 2;
 const BURST_US = BURST_SECONDS * 1e6;
+const BURST_TCP_US = BURST_TCP_SECONDS * 1e6;
 
 /** Bytes of the shared table. */
 export const GATE_TABLE_BYTES = (HEADER_WORDS + SETS * SET_WORDS) * 4;
@@ -86,17 +92,19 @@ export class ClientGate {
   }
 
   /**
-   * @param address    16 bytes, as in Client
-   * @param nowUs      this thread's clock, whole microseconds, low 32 bits, signed
-   * @param isLimited  whether the rate counts for this packet
+   * @param address  16 bytes, as in Client
+   * @param nowUs    this thread's clock, whole microseconds, low 32 bits, signed
+   * @param isTcp    whether it came over TCP
    */
-  admit(address: Uint8Array, nowUs: number, isLimited: boolean): GateVerdict {
-    const hasLimit = isLimited && this.#costUs !== 0;
+  admit(address: Uint8Array, nowUs: number, isTcp: boolean): GateVerdict {
+    const hasLimit = this.#costUs !== 0;
     if (this.#isOpenToAll && !hasLimit) return GATE_OPEN;
     const facts = this.#factsOf(address);
     if (!this.#isOpenToAll && (facts & ALLOWED) === 0) return GATE_DENIED;
     if (!hasLimit || (facts & EXEMPT) !== 0) return GATE_OPEN;
-    return this.#takeToken(address, nowUs) ? GATE_OPEN : GATE_LIMITED;
+    return this.#takeToken(address, nowUs, isTcp ? BURST_TCP_US : BURST_US)
+      ? GATE_OPEN
+      : GATE_LIMITED;
   }
 
   #factsOf(address: Uint8Array): number {
@@ -126,7 +134,7 @@ export class ClientGate {
     return facts;
   }
 
-  #takeToken(address: Uint8Array, nowUs: number): boolean {
+  #takeToken(address: Uint8Array, nowUs: number, burstUs: number): boolean {
     const table = this.#table;
     const now = (nowUs + this.#originUs) | 0;
     const hash = this.#clientHash(address);
@@ -135,10 +143,10 @@ export class ClientGate {
     for (;;) {
       const before = Atomics.load(table, at + 1);
       const ahead = (before - now) | 0;
-      // Beyond the burst: the clock has wrapped since, and the bucket is long full.
-      const isFull = ahead <= 0 || ahead > BURST_US + this.#costUs;
+      // Beyond any burst: the clock has wrapped since, and the bucket is long full.
+      const isFull = ahead <= 0 || ahead > BURST_TCP_US + this.#costUs;
       const next = ((isFull ? now : before) + this.#costUs) | 0;
-      if (((next - now) | 0) > BURST_US) return false;
+      if (((next - now) | 0) > burstUs) return false;
       if (Atomics.compareExchange(table, at + 1, before, next) === before) return true;
     }
   }

@@ -64,6 +64,10 @@ export const TABLE_ENTRIES_MAX = 0xff_ff_fe;
 
 const TOPS = 1 << 16;
 const WORD_TOTAL_BYTES = 6;
+/** Names that are touched at once, and the suffixes of each. */
+const AHEAD_MAX = 16;
+const TOUCH_LABELS = 8;
+
 const WORD_CHECKSUM = 7;
 const WORD_KEY = 8;
 export const TABLE_KEY_BYTES = 32;
@@ -138,6 +142,9 @@ export class DomainTable {
   readonly #names: Uint8Array;
   /** Of the name being matched; 127 labels at most. */
   readonly #firstSlots = new Int32Array(128);
+  /** Of the suffixes that are touched: hash, and what was loaded for it. */
+  readonly #touchHashes = new Int32Array(AHEAD_MAX * TOUCH_LABELS);
+  readonly #touchFound = new Int32Array(AHEAD_MAX * TOUCH_LABELS);
 
   /**
    * @param buffer  a table as the builder made it, or as read from disk and then `verify`d
@@ -199,6 +206,39 @@ export class DomainTable {
       this.#firstSlots[label] = this.#slots[hash & this.#mask] as number;
     }
     return last;
+  }
+
+  /**
+   * Loads what stands in the table about some names, for many of them side by side, so that `find`
+   * need not wait for it: their slots, then the entries there, then the names of those.
+   *
+   * @returns  of no meaning, but it has to be used
+   */
+  touch(views: readonly NameView[], count: number): number {
+    const hashes = this.#touchHashes;
+    const found = this.#touchFound;
+    const mask = this.#mask;
+    let size = 0;
+    for (let index = 0; index < count; index++) {
+      const view = views[index] as NameView;
+      const last = Math.min(view.labelCount - 2, TOUCH_LABELS - 1);
+      for (let label = 0; label <= last; label++) {
+        hashes[size++] = view.suffixHashes[label] as number;
+      }
+    }
+    for (let at = 0; at < size; at++) {
+      found[at] = this.#slots[(hashes[at] as number) & mask] as number;
+    }
+    for (let at = 0; at < size; at++) {
+      const slot = found[at] as number;
+      // All ones when the hash bits agree: no branch, which would have to wait for the slot.
+      const agrees = (((slot ^ (hashes[at] as number)) >>> 24) - 1) >> 31;
+      const entry = Math.max((slot & agrees & 0xffffff) - 1, 0);
+      found[at] = this.#entries[entry * ENTRY_WORDS] as number;
+    }
+    let sum = 0;
+    for (let at = 0; at < size; at++) sum ^= this.#names[found[at] as number] as number;
+    return sum;
   }
 
   /** Flags << 16 | list id of an entry that `find` returned, or of one behind it. */

@@ -11,6 +11,7 @@ import { AnswerInspector, type RebindingGuard } from './answer-inspector.ts';
 import { AnswerName } from './answer-name.ts';
 import { AnswerRewriter } from './answer-rewriter.ts';
 import { Answer, ReplyReader } from './answer.ts';
+import { BatchClock } from './batch-clock.ts';
 import type { CachedItem } from './cache-view.ts';
 import { AnswerCache, tickAt } from './cache.ts';
 import { GATE_DENIED, GATE_LIMITED, type ClientGate } from './client-gate.ts';
@@ -18,6 +19,8 @@ import { hashName, writeName } from './name.ts';
 import type { Parts } from './parts.ts';
 import { PendingQuestions } from './pending.ts';
 import { runPipeline } from './pipeline.ts';
+import { Query, QUERY_IGNORED, type QueryStatus } from './query.ts';
+import { ReadAhead } from './read-ahead.ts';
 import type { Policy } from './policy.ts';
 import type { Alarm, Client, Clock, Counters, Exchange, QuerySink, Random } from './ports.ts';
 import { CONNECTIVITY_NAME_LIST } from './connectivity.ts';
@@ -50,19 +53,24 @@ export interface EnginePorts {
 
 export class Engine {
   readonly #parts: Parts;
+  readonly #batch: BatchClock;
+  /** The query of a packet that was not read ahead. */
+  readonly #own = new Query();
+  readonly #ahead = new ReadAhead();
 
   /** Until the first `setPolicy`, everything is forwarded and nothing filtered, kept or logged. */
   constructor(ports: EnginePorts) {
     const { slots } = ports.counters;
     const policy = transparentPolicy();
     const bytesMax = ports.cacheBytesMax ?? LIMITS.cacheBytesMax;
+    this.#batch = new BatchClock(ports.clock);
     this.#parts = {
       turn: new Turn(),
       clock: ports.clock,
       exchange: ports.exchange,
       cache: new AnswerCache(bytesMax, ports.random.uint32(), slots),
       pending: new PendingQuestions(),
-      tally: new Tally(ports.clock, ports.sink, slots),
+      tally: new Tally(this.#batch, ports.clock, ports.sink, slots),
       cached: new Answer(),
       reader: new ReplyReader(),
       inspector: new AnswerInspector(),
@@ -119,18 +127,47 @@ export class Engine {
     out: Uint8Array,
     outStart: number,
   ): number {
-    const parts = this.#parts;
-    const { turn, tally } = parts;
-    const nowUs = parts.clock.nowUs();
-    turn.begin(out, outStart, nowUs, tickAt(nowUs, parts.originUs));
-    turn.client = client;
-    turn.address = client.address;
-    turn.transport = client.transport;
-    tally.add(RECEIVED);
-    const written = this.#answer(packet, start, length, client);
-    if (written > 0 || turn.isDropped) tally.answered(turn, parts.policy.logMode);
-    else if (written === 0) tally.add(IGNORED);
-    return written;
+    const { turn } = this.#parts;
+    turn.query = this.#own;
+    this.#begin(client, out, outStart);
+    if (!this.#admit(client)) return this.#finish(0);
+    const isLong = client.transport === 'udp' && length > LIMITS.udpQueryBytesMax;
+    const status = isLong ? QUERY_IGNORED : turn.query.read(packet, start, length);
+    return this.#finish(this.#answer(status));
+  }
+
+  /**
+   * Reads packets of a batch over UDP that are then answered by `handleRead`, in any order: packet
+   * n is packets[n * stride, + lengths[n]), and `count` of them, at most AHEAD, are read from
+   * `first` on. To be called between `beginBatch` and `endBatch`.
+   */
+  readAhead(
+    packets: Uint8Array,
+    stride: number,
+    lengths: Uint32Array,
+    first: number,
+    count: number,
+  ): void {
+    const { policy, cache } = this.#parts;
+    this.#ahead.read(packets, stride, lengths, first, count);
+    this.#ahead.touch(policy.lists, cache, count);
+  }
+
+  /** As `handle`, for packet number `index` of those that `readAhead` read, counted from 0. */
+  handleRead(index: number, client: Client, out: Uint8Array, outStart: number): number {
+    this.#parts.turn.query = this.#ahead.query(index);
+    this.#begin(client, out, outStart);
+    if (!this.#admit(client)) return this.#finish(0);
+    return this.#finish(this.#answer(this.#ahead.status(index)));
+  }
+
+  /** The packets up to `endBatch` arrived together: they share the time of their arrival. */
+  beginBatch(): void {
+    this.#batch.begin();
+  }
+
+  endBatch(): void {
+    this.#batch.end();
   }
 
   /** What became of the packet that was answered last, or is being answered by `ReplyTo.send`. */
@@ -145,23 +182,40 @@ export class Engine {
     return this.#parts.gate?.allows(address) ?? true;
   }
 
-  #answer(packet: Uint8Array, start: number, length: number, client: Client): number {
+  #begin(client: Client, out: Uint8Array, outStart: number): void {
+    const { turn, tally, originUs } = this.#parts;
+    this.#batch.arrived();
+    const nowUs = this.#batch.arrivalUs;
+    turn.begin(out, outStart, nowUs, tickAt(nowUs, originUs));
+    turn.client = client;
+    turn.address = client.address;
+    turn.transport = client.transport;
+    tally.add(RECEIVED);
+  }
+
+  /** Whether the client is to be heard; nobody can receive at port 0: a forged source. */
+  #admit(client: Client): boolean {
+    const { gate, turn, tally, isClosed } = this.#parts;
+    if (client.port === 0 || isClosed) return false;
+    if (gate === null) return true;
+    const isTcp = client.transport === 'tcp';
+    const verdict = gate.admit(client.address, turn.startedUs | 0, isTcp);
+    turn.isLimited = verdict === GATE_LIMITED;
+    if (verdict === GATE_DENIED) tally.add(DENIED);
+    return verdict !== GATE_DENIED;
+  }
+
+  #answer(status: QueryStatus): number {
     const parts = this.#parts;
-    // Nobody can receive at port 0: a forged source.
-    if (client.port === 0 || parts.isClosed) return 0;
-    if (parts.gate !== null) {
-      const verdict = parts.gate.admit(
-        client.address,
-        parts.turn.startedUs | 0,
-        client.transport === 'udp',
-      );
-      if (verdict === GATE_DENIED) {
-        parts.tally.add(DENIED);
-        return 0;
-      }
-      if (verdict === GATE_LIMITED) return answerLimited(parts, packet, start, length);
-    }
-    return runPipeline(parts, packet, start, length);
+    return parts.turn.isLimited ? answerLimited(parts, status) : runPipeline(parts, status);
+  }
+
+  /** Accounts for the answer of which `written` bytes were written. */
+  #finish(written: number): number {
+    const { turn, tally, policy } = this.#parts;
+    if (written > 0 || turn.isDropped) tally.answered(turn, policy.logMode);
+    else if (written === 0) tally.add(IGNORED);
+    return written;
   }
 
   /** Forgets all answers, e.g. because the network changed. */

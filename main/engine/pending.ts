@@ -46,6 +46,8 @@ export class Waiter {
 /** One question in flight. */
 export class PendingQuestion {
   readonly hash: number;
+  /** The next one with the same hash. */
+  next: PendingQuestion | null = null;
   waiters: Waiter[] = [];
   /** The question for when nobody waits for it any more; as Query.compact makes it. */
   packet: Uint8Array | null = null;
@@ -81,7 +83,8 @@ export class PendingQuestion {
 }
 
 export class PendingQuestions {
-  readonly #byHash = new Map<number, PendingQuestion[]>();
+  /** The first of those with one hash; the others hang on it. */
+  readonly #byHash = new Map<number, PendingQuestion>();
   #size = 0;
   #waiters = 0;
 
@@ -92,12 +95,9 @@ export class PendingQuestions {
 
   /** The question in flight that this query may join, if there is one. */
   find(query: Query, hash: number): PendingQuestion | null {
-    const questions = this.#byHash.get(hash);
-    if (questions === undefined) return null;
-    for (const question of questions) {
-      if (question.isFor(query)) return question;
-    }
-    return null;
+    let question = this.#byHash.get(hash) ?? null;
+    while (question !== null && !question.isFor(query)) question = question.next;
+    return question;
   }
 
   /** Opens a question; null when too many are open. */
@@ -105,9 +105,9 @@ export class PendingQuestions {
     if (this.#size >= LIMITS.pendingQuestionsMax) return null;
     if (this.#waiters >= LIMITS.waitersMax) return null;
     const question = new PendingQuestion(query, hash);
-    const questions = this.#byHash.get(hash);
-    if (questions === undefined) this.#byHash.set(hash, [question]);
-    else if (questions.length < SAME_HASH_MAX) questions.push(question);
+    const first = this.#byHash.get(hash);
+    if (first === undefined) this.#byHash.set(hash, question);
+    else append(first, question);
     this.#size++;
     return question;
   }
@@ -135,11 +135,26 @@ export class PendingQuestions {
     question.isSettled = true;
     this.#size--;
     this.#waiters -= question.waiters.length;
-    const questions = this.#byHash.get(question.hash);
-    const index = questions?.indexOf(question) ?? -1;
-    if (questions !== undefined && index >= 0) {
-      questions.splice(index, 1);
-      if (questions.length === 0) this.#byHash.delete(question.hash);
-    }
+    this.#takeOut(question);
   }
+
+  #takeOut(question: PendingQuestion): void {
+    const { hash, next } = question;
+    let before = this.#byHash.get(hash);
+    if (before === question) {
+      if (next === null) this.#byHash.delete(hash);
+      else this.#byHash.set(hash, next);
+    }
+    while (before !== undefined && before.next !== question) before = before.next ?? undefined;
+    if (before !== undefined) before.next = next;
+    question.next = null;
+  }
+}
+
+/** Hangs a question on others of its hash, unless they are too many. */
+function append(first: PendingQuestion, question: PendingQuestion): void {
+  let last = first;
+  let count = 1;
+  for (; last.next !== null; last = last.next) count++;
+  if (count < SAME_HASH_MAX) last.next = question;
 }

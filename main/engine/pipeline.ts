@@ -19,9 +19,8 @@
  *
  * Each step returns the length of the answer it wrote, or 0 to let the query pass.
  */
-import { LIMITS } from '../contract/limits.ts';
 import type { Parts } from './parts.ts';
-import { QUERY_IGNORED } from './query.ts';
+import { QUERY_IGNORED, type QueryStatus } from './query.ts';
 import { answerAny } from './steps/any.ts';
 import { answerFromCache } from './steps/cached.ts';
 import { filter } from './steps/filter.ts';
@@ -31,20 +30,15 @@ import { reject } from './steps/reject.ts';
 import { answerSpecialName } from './steps/special-names.ts';
 
 /**
- * Takes packet[start, start + length) through the steps. `parts.turn` says who asked and where the
- * answer goes.
+ * Takes a query that was read through the steps. `parts.turn` says who asked and where the answer
+ * goes.
  *
- * @returns  bytes written; 0 for silence; LATER when the answer comes through the client's hold()
+ * @param status  of the reading
+ * @returns       bytes written; 0 for silence; LATER when the answer comes through the client's
+ *                hold()
  */
-export function runPipeline(
-  parts: Parts,
-  packet: Uint8Array,
-  start: number,
-  length: number,
-): number {
+export function runPipeline(parts: Parts, status: QueryStatus): number {
   const { turn, policy, cache } = parts;
-  if (turn.transport === 'udp' && length > LIMITS.udpQueryBytesMax) return 0;
-  const status = turn.query.read(packet, start, length);
   if (status === QUERY_IGNORED) return 0;
   turn.limitAnswer();
   let written = reject(turn, status);

@@ -23,7 +23,7 @@ export interface Access {
   readonly allow: readonly Network[];
   /** Without a rate limit. */
   readonly exempt: readonly Network[];
-  /** Of one client over UDP; 0: no limit. */
+  /** Of one client, over UDP and TCP together; 0: no limit. */
   readonly queriesPerSecond: number;
 }
 
@@ -63,6 +63,11 @@ export interface Policy {
   };
   /** Suffixes with upstreams of their own: no special name is answered here below them. */
   readonly suffixes?: SuffixSet;
+  /**
+   * Wire form, without root, of `<instance>.probe.sluice.internal`: this name, and those one label
+   * below it, are answered with the loopback address. Empty or absent: none is.
+   */
+  readonly probe?: Uint8Array;
   /** Private addresses in the answers for public names are left out. */
   readonly rebinding: {
     readonly enabled: boolean;

@@ -13,6 +13,7 @@ import { LIMITS } from '../contract/limits.ts';
 import type { NameView } from './domain-table.ts';
 import { HASH_SEED, hashByte, hashMix } from './name.ts';
 import {
+  copyBytes,
   FLAG,
   HEADER_BYTES,
   OPT_BYTES,
@@ -83,9 +84,13 @@ export class Query implements NameView {
     this.flagsLow = packet[start + 3] as number;
     if ((this.flagsHigh & FLAG.response) !== 0) return QUERY_IGNORED;
     const end = start + length;
-    const hasQuestion = readUint16(packet, start + 4) === 1 && this.#readQuestion(end);
+    const questions = readUint16(packet, start + 4);
+    const hasQuestion = questions === 1 && this.#readQuestion(end);
+    // Of what is turned away as well: the answer has an OPT record if the query has one
+    // (RFC 6891 §6.1.1).
+    const isWhole = (hasQuestion || questions === 0) && this.#readRecords(end);
     if ((this.flagsHigh & FLAG.opcode) !== 0) return QUERY_OPCODE;
-    if (!hasQuestion || !this.#readRecords(end)) return QUERY_MALFORMED;
+    if (!hasQuestion || !isWhole) return QUERY_MALFORMED;
     return this.ednsVersion === 0 ? QUERY_OK : QUERY_EDNS_VERSION;
   }
 
@@ -107,7 +112,7 @@ export class Query implements NameView {
     const withoutOpt = this.questionEnd - this.start;
     const optionBytes = this.hasKeepalive ? OPTION_HEADER_BYTES : 0;
     const copy = new Uint8Array(withoutOpt + (this.hasEdns ? OPT_BYTES + optionBytes : 0));
-    copy.set(this.packet.subarray(this.start, this.questionEnd));
+    copyBytes(this.packet, this.start, copy, 0, withoutOpt);
     copy.fill(0, 6, HEADER_BYTES);
     if (this.hasEdns) {
       copy[11] = 1;
@@ -181,21 +186,25 @@ export class Query implements NameView {
 
   /**
    * Steps over the records behind the question. Answer and authority sections of a query are
-   * empty, but for the SOA of an IXFR (RFC 1995 §3); nothing may follow the last record.
+   * empty, but for the SOA of an IXFR (RFC 1995 §3); those of a NOTIFY or an UPDATE need not be.
+   * Nothing may follow the last record.
    */
   #readRecords(end: number): boolean {
     const { packet, start } = this;
+    const answers = readUint16(packet, start + 6);
     const authorities = readUint16(packet, start + 8);
-    if (readUint16(packet, start + 6) !== 0) return false;
-    if (authorities !== 0 && this.type !== TYPE.ixfr) return false;
-    const count = authorities + readUint16(packet, start + 10);
-    let at = this.questionEnd;
+    if ((this.flagsHigh & FLAG.opcode) === 0) {
+      if (answers !== 0 || (authorities !== 0 && this.type !== TYPE.ixfr)) return false;
+    }
+    const additionalFrom = answers + authorities;
+    const count = additionalFrom + readUint16(packet, start + 10);
+    let at = this.questionEnd === 0 ? start + HEADER_BYTES : this.questionEnd;
     for (let index = 0; index < count; index++) {
       const fixed = skipName(packet, at, end);
       const next = recordEnd(packet, fixed, end);
       if (next < 0) return false;
       const isOpt = readUint16(packet, fixed) === TYPE.opt;
-      if (isOpt && (index < authorities || !this.#readOpt(at, fixed, next))) return false;
+      if (isOpt && (index < additionalFrom || !this.#readOpt(at, fixed, next))) return false;
       at = next;
     }
     return at === end;

@@ -1,16 +1,33 @@
 /**
  * Regular expressions over names, in linear time: RE2's semantics by re2js, loaded when the first
- * expression is needed. Used by lists/ to try expressions at compile time, and by pattern-set.ts in
- * each thread that meets one.
+ * expression is needed, with an automaton of our own (regex-dfa.ts) in front that allocates nothing.
+ *
+ * Used by lists/ to try expressions at compile time, and by pattern-set.ts in each thread that meets
+ * one.
  */
 import type { RE2JS } from 're2js';
+import { DFA_UNKNOWN, RegexDfa, type InstructionProgram } from './regex-dfa.ts';
 
 /** An expression ready to be tried. */
-export interface NameRegex {
+export class NameRegex {
+  readonly #regex: RE2JS;
+  #dfa: RegexDfa | null = null;
+
+  constructor(regex: RE2JS) {
+    this.#regex = regex;
+  }
+
   /** Whether it occurs in these bytes. */
-  test(bytes: Uint8Array): boolean;
+  test(bytes: Uint8Array): boolean {
+    this.#dfa ??= new RegexDfa(programOf(this.#regex));
+    const found = this.#dfa.run(bytes);
+    return found === DFA_UNKNOWN ? this.#regex.test(bytes) : found === 1;
+  }
+
   /** A measure of the work one byte can cost. */
-  programSize(): number;
+  get size(): number {
+    return this.#regex.programSize();
+  }
 }
 
 type Engine = typeof RE2JS;
@@ -23,7 +40,12 @@ let engine: Engine | null = null;
  */
 export function compileRegex(source: string): NameRegex {
   engine ??= loadEngine();
-  return engine.compile(source, engine.CASE_INSENSITIVE);
+  return new NameRegex(engine.compile(source, engine.CASE_INSENSITIVE));
+}
+
+/** The instructions, which the package keeps to itself: its exact version is part of the contract. */
+function programOf(regex: RE2JS): InstructionProgram {
+  return (regex.re2() as unknown as { prog: InstructionProgram }).prog;
 }
 
 /** Some 6 MiB that a thread without expressions does without. */

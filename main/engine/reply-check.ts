@@ -178,6 +178,8 @@ function dataIsWhole(bytes: Uint8Array, fixed: number, end: number): boolean {
     at = nameEnd(bytes, at, end, known.pointers);
   }
   if (at < 0) return false;
+  // Parameters of SVCB are laid out as the options of OPT are. RFC 9460 §2.2.
+  if (type === TYPE.svcb || type === TYPE.https) return optionsAreWhole(bytes, at, end);
   return known.behind === ANY_NUMBER ? at <= end : at + known.behind === end;
 }
 

@@ -73,6 +73,16 @@ export function writeNegative(
   return finish(turn, at, rcode, ede);
 }
 
+/** NOERROR with the SOA of a zone of ours, whose name the question is. */
+export function writeSoa(turn: Turn, ttlSeconds: number): number {
+  const at = startReply(turn, 0, true);
+  const end = at + 12 + SOA_DATA.length;
+  writeRecord(turn.out, at, TYPE.soa, ttlSeconds, SOA_DATA);
+  writeUint32(turn.out, end - 4, ttlSeconds);
+  turn.out[turn.outStart + 7] = 1;
+  return finish(turn, end, 0, EDE.none);
+}
+
 /** NOERROR with one record of class IN that answers the question. */
 export function writeOne(
   turn: Turn,

@@ -161,6 +161,11 @@ export class RuleSet {
     return this.#rank;
   }
 
+  /** Fetches what `match` will look at of the plain names; see domain-table.ts. */
+  touch(views: readonly NameView[], count: number): number {
+    return this.nameCount > 0 ? this.#table.touch(views, count) : 0;
+  }
+
   /** Visits every rule that a name meets: names, most specific first, then patterns. Allocates. */
   forEachMatch(view: NameView, context: MatchContext, visit: (match: RuleMatch) => void): void {
     const won = this.match(view, context);

@@ -4,6 +4,7 @@
  */
 import type { NameView } from './domain-table.ts';
 import { hashName, writeName } from './name.ts';
+import { TYPE } from './wire.ts';
 
 /** The loopback addresses; other types NODATA. RFC 6761 §6.3. */
 export const ZONE_LOOPBACK = 1;
@@ -33,7 +34,8 @@ const ZONES: readonly (readonly [kind: number, names: readonly string[]])[] = [
   [ZONE_ABSENT, ['alt']], // RFC 9476 §2
   [ZONE_ABSENT, ['local']], // RFC 6762 §22.1: multicast DNS is the system's business
   [ZONE_ABSENT, ['internal']], // ICANN Board resolution 2024.07.29.06
-  [ZONE_ABSENT, ['home.arpa']], // RFC 8375 §4
+  [ZONE_EMPTY, ['home.arpa']], // RFC 8375 §4
+  [ZONE_EMPTY, ['default.service.arpa']], // RFC 9665 §10
   [ZONE_EMPTY, ['resolver.arpa']], // RFC 9462 §6.4
   [ZONE_NODATA, ['_dns.resolver.arpa']],
   [ZONE_CANARY, ['use-application-dns.net']],
@@ -47,6 +49,15 @@ const ZONES: readonly (readonly [kind: number, names: readonly string[]])[] = [
   [ZONE_EMPTY, reverse('f.ip6.arpa', ['d', '8.e', '9.e', 'a.e', 'b.e'])], // RFC 6303 §4.4, §4.5
   [ZONE_EMPTY, ['8.b.d.0.1.0.0.2.ip6.arpa']], // RFC 6303 §4.6
 ];
+
+/** Names that prove to the takeover that a question came through: main/system-dns/probe.ts. */
+const PROBE_ZONE = 'probe.sluice.internal';
+
+/** The wire form of an instance's probe name, for the policy. @param instance  one label */
+export function probeZone(instance: string): Uint8Array {
+  const scratch = new Uint8Array(255);
+  return scratch.slice(0, writeName(`${instance}.${PROBE_ZONE}`, scratch, 0));
+}
 
 /** Power of two, several times the number of zones. */
 const SLOTS = 512;
@@ -88,6 +99,15 @@ export function findSpecialZone(view: NameView): number {
     if (kind !== 0) found = kind | (labels << LABEL_BITS);
   }
   return found;
+}
+
+/**
+ * Whether a question is about a zone here, but for its parent to answer: that there is no DS, which
+ * proves to validators that the zone is not signed. RFC 4035 §3.1.4.1, RFC 8375 §4.
+ */
+export function isForParent(found: number, view: NameView, type: number): boolean {
+  const isApex = zoneLabels(found) === view.labelCount;
+  return type === TYPE.ds && isApex && zoneKind(found) === ZONE_EMPTY;
 }
 
 export function zoneKind(found: number): number {

@@ -10,11 +10,13 @@ import {
   HISTOGRAMS,
 } from '../contract/counters.ts';
 import { OUTCOME, OUTCOMES, REASON } from '../contract/outcome.ts';
+import type { BatchClock } from './batch-clock.ts';
 import { LIST_ID_NONE, type Policy } from './policy.ts';
 import type { Clock, LogFacts, QuerySink } from './ports.ts';
 import { UPSTREAM_NONE, type Turn } from './turn.ts';
 
 const ANSWERED = COUNTER.answered;
+const PROBES = COUNTER.probes;
 const TRUNCATED = COUNTER.truncated;
 const LOGGED = COUNTER.logged;
 const LOG_DROPPED = COUNTER.logDropped;
@@ -32,6 +34,7 @@ const DURATION_US_MAX = 2 ** 30 - 1;
 const WALL_CLOCK_US = 50_000;
 
 export class Tally {
+  readonly #batch: BatchClock;
   readonly #clock: Clock;
   readonly #sink: QuerySink;
   readonly #slots: Float64Array;
@@ -58,7 +61,8 @@ export class Tally {
     durationUs: 0,
   };
 
-  constructor(clock: Clock, sink: QuerySink, slots: Float64Array) {
+  constructor(batch: BatchClock, clock: Clock, sink: QuerySink, slots: Float64Array) {
+    this.#batch = batch;
     this.#clock = clock;
     this.#sink = sink;
     this.#slots = slots;
@@ -75,7 +79,12 @@ export class Tally {
 
   /** Counts the answer that was just written, and logs it unless logging is off. */
   answered(turn: Turn, logMode: Policy['logMode']): void {
-    const nowUs = this.#clock.nowUs();
+    if (turn.isProbe) {
+      this.add(PROBES);
+      return;
+    }
+    this.#batch.answered();
+    const nowUs = this.#batch.answerUs;
     const elapsedUs = nowUs - turn.startedUs;
     // `| 0` keeps it a small integer, which costs no allocation.
     const durationUs = elapsedUs > 0 ? Math.min(elapsedUs, DURATION_US_MAX) | 0 : 0;

@@ -16,7 +16,8 @@ export const UPSTREAM_NONE = -1;
 const NO_BYTES = new Uint8Array(0);
 
 export class Turn {
-  readonly query = new Query();
+  /** Of the packet that is being answered: its own, or one that was read ahead. */
+  query = new Query();
 
   /** What rules look at beside the name; filled by the steps that ask them. */
   readonly context = createMatchContext();
@@ -57,6 +58,10 @@ export class Turn {
   hasStale = false;
   /** An answer was given from the cache, which should be fetched anew. */
   wantsRefresh = false;
+  /** The client asks more often than it may. */
+  isLimited = false;
+  /** A probe of the takeover: nobody's question, so it is neither counted as one nor logged. */
+  isProbe = false;
 
   /** Forgets the query before this one. */
   begin(out: Uint8Array, outStart: number, nowUs: number, tick: number): void {
@@ -74,8 +79,10 @@ export class Turn {
     this.matchedLength = 0;
     this.verdict = VERDICT_NONE;
     this.isDropped = false;
+    this.isLimited = false;
     this.hasStale = false;
     this.wantsRefresh = false;
+    this.isProbe = false;
   }
 
   /**

@@ -17,6 +17,7 @@ export const QUESTION_BYTES_MAX = 255 + 4;
 /** Record types with a meaning for us. IANA "Resource Record (RR) TYPEs". */
 export const TYPE = {
   a: 1,
+  ns: 2,
   cname: 5,
   soa: 6,
   hinfo: 13,
@@ -24,7 +25,10 @@ export const TYPE = {
   aaaa: 28,
   dname: 39,
   opt: 41,
+  ds: 43,
   rrsig: 46,
+  nsec: 47,
+  nsec3: 50,
   svcb: 64,
   https: 65,
   tkey: 249,

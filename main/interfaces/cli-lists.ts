@@ -3,24 +3,33 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../contract/errors.ts';
 import type { MethodOutput } from '../contract/methods.ts';
 import type { CliClient } from './cli-client.ts';
+import { table } from './cli-table.ts';
 
 /** A download may take longer; it goes on without us. */
 const WAIT_MS = 60_000;
 const LOOK_MS = 200;
 
+export interface AddOptions {
+  readonly format: string;
+  readonly fromCatalogue?: string;
+}
+
 /**
  * @returns the lists, once the new one is in use or the wait is over
- * @throws  AppError LIST_UNREACHABLE when it could not be taken, with the reason
+ * @throws  AppError ARGUMENT_INVALID without name and URL; LIST_UNREACHABLE when it could not be
+ *          taken, with the reason
  */
 export async function addList(
   client: Pick<CliClient, 'call'>,
-  source: { readonly name: string; readonly url: string; readonly format: string },
+  source: AddOptions & { readonly name: string | undefined; readonly url: string | undefined },
 ): Promise<MethodOutput<'lists.add'>> {
-  let answer = (await client.call('lists.add', source)) as MethodOutput<'lists.add'>;
+  const begun = await begin(client, source);
+  const { name } = begun;
+  let { answer } = begun;
   for (let waitedMs = 0; waitedMs < WAIT_MS; waitedMs += LOOK_MS) {
-    const list = answer.lists.find(({ name }) => name === source.name);
+    const list = answer.lists.find((one) => one.name === name);
     if (list?.state === 'failed') {
-      const text = `list "${source.name}" is in the settings now, but not in use: ${list.error}`;
+      const text = `list "${name}" is in the settings now, but not in use: ${list.error}`;
       throw new AppError('LIST_UNREACHABLE', text);
     }
     if (list?.state !== 'updating' && list?.state !== 'waiting') break;
@@ -28,4 +37,40 @@ export async function addList(
     answer = (await client.call('lists.list', {})) as MethodOutput<'lists.list'>;
   }
   return answer;
+}
+
+async function begin(
+  client: Pick<CliClient, 'call'>,
+  { name, url, format, fromCatalogue }: Parameters<typeof addList>[1],
+): Promise<{ answer: MethodOutput<'lists.add'>; name: string }> {
+  if (fromCatalogue !== undefined) {
+    const answer = (await client.call('catalogue.add', {
+      id: fromCatalogue,
+    })) as MethodOutput<'catalogue.add'>;
+    return { answer, name: answer.lists.at(-1)?.name ?? '' };
+  }
+  if (name === undefined || url === undefined) {
+    throw new AppError(
+      'ARGUMENT_INVALID',
+      'lists add: write a name and a URL, or --from-catalogue',
+    );
+  }
+  const answer = (await client.call('lists.add', {
+    name,
+    url,
+    format,
+  })) as MethodOutput<'lists.add'>;
+  return { answer, name };
+}
+
+export function catalogueText({ lists }: MethodOutput<'catalogue.list'>): string {
+  const rows = lists.map((list): string[] => [
+    list.id,
+    list.category,
+    list.size,
+    list.licence,
+    list.added === '' ? '' : 'added',
+    list.purpose,
+  ]);
+  return table([['id', 'for', 'size', 'licence', '', 'what it blocks'], ...rows]);
 }

@@ -1,7 +1,13 @@
 /**
  * Writes results of methods as text for people. Pure; used by interfaces/cli.ts without --json.
  */
-import type { LiveUpdate, MethodOutput, Protection, Status } from '../contract/methods.ts';
+import type {
+  ListStatus,
+  LiveUpdate,
+  MethodOutput,
+  Protection,
+  Status,
+} from '../contract/methods.ts';
 import type { QueryEvent } from '../contract/query-event.ts';
 import { table } from './cli-table.ts';
 
@@ -13,6 +19,7 @@ export function statusText(status: Status): string {
     ...status.degradedReasons.map((reason): [string, string] => ['!', reason]),
     ...status.notices.map((notice): [string, string] => ['note', notice]),
     ['protection', protectionText(status.protection)],
+    ['whole machine', status.takeover.state],
     ['listening', status.listening.join(', ')],
     ['upstreams', status.upstreams.join(', ') || 'none'],
     ['blocked names', count(status.blockedNames)],
@@ -44,12 +51,30 @@ export function protectionText({ state, resumesAtMs }: Protection): string {
 export function listsText({ lists, names }: MethodOutput<'lists.list'>): string {
   const rows = lists.map((list): string[] => [
     list.name,
-    list.enabled ? list.state : 'disabled',
+    stateText(list),
     count(list.names),
     list.updatedAtMs === null ? 'never' : timeText(list.updatedAtMs),
-    list.error || list.url,
+    [list.error || list.url, newsText(list.change)].filter((text) => text !== '').join('; '),
   ]);
   return `${table([['name', 'state', 'names', 'updated', ''], ...rows])}\n${count(names)} names in all`;
+}
+
+/** What the last copy that came into use did: "+11/-1 names, newly blocks 1 you used, e.g. a". */
+function newsText(change: ListStatus['change']): string {
+  const { added = null, removed = null, replay = null } = change ?? {};
+  const parts: string[] = [];
+  if (added !== null && removed !== null) parts.push(`+${count(added)}/-${count(removed)} names`);
+  if (replay !== null && replay.newlyBlocked > 0) {
+    const some = replay.blockedExamples.slice(0, 3).join(', ');
+    parts.push(`newly blocks ${count(replay.newlyBlocked)} you used, e.g. ${some}`);
+  }
+  return parts.join(', ');
+}
+
+function stateText({ enabled, state, quarantine, rolledBack }: ListStatus): string {
+  if (!enabled) return 'disabled';
+  if (quarantine !== null && state !== 'updating') return 'quarantine';
+  return rolledBack ? `${state}, rolled back` : state;
 }
 
 export function rulesText({ rules, temporary }: MethodOutput<'rules.list'>): string {

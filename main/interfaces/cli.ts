@@ -7,11 +7,13 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { lineOf, toWire, type ErrorCode } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
-import type { MethodName, MethodOutput } from '../contract/methods.ts';
+import type { MethodOutput } from '../contract/methods.ts';
 import { connect, type CliClient } from './cli-client.ts';
 import { readJson } from './cli-json.ts';
 import { addFilterCommands, type FilterPrinter } from './cli-filters.ts';
-import { addList } from './cli-lists.ts';
+import { addImportCommands, type Print } from './cli-import.ts';
+import { addList, catalogueText, type AddOptions } from './cli-lists.ts';
+import { giveBack, networkText, restoreText, takeoverText } from './cli-takeover.ts';
 import {
   cacheText,
   listsText,
@@ -105,11 +107,13 @@ function buildProgram(output: CliOutput): Command {
   const cli = new Commands(program, output);
   cli.addRun();
   cli.addSwitch();
+  cli.addTakeover();
   cli.addQuestions();
   cli.addRules();
   cli.addLists();
   cli.addCache();
   addFilterCommands(program, cli);
+  addImportCommands(program, cli.print);
   return program;
 }
 
@@ -137,7 +141,7 @@ class Commands implements FilterPrinter {
     this.#program
       .command('status')
       .description('what Sluice does now')
-      .action(() => this.#print('status', {}, statusText));
+      .action(() => this.print('status', {}, statusText));
     this.#program
       .command('pause')
       .argument(
@@ -146,11 +150,29 @@ class Commands implements FilterPrinter {
         minutes,
       )
       .description('stop blocking; queries are forwarded')
-      .action((minutes?: number) => this.#print('pause', { minutes }, protectionText));
+      .action((minutes?: number) => this.print('pause', { minutes }, protectionText));
     this.#program
       .command('resume')
       .description('block again')
-      .action(() => this.#print('resume', {}, protectionText));
+      .action(() => this.print('resume', {}, protectionText));
+  }
+
+  addTakeover(): void {
+    this.#program
+      .command('takeover')
+      .description('make the whole machine ask Sluice, until it ends or "restore"')
+      .action(() => this.print('takeover', {}, takeoverText));
+    this.#program
+      .command('restore')
+      .description("give the system's resolver back; works without a running instance too")
+      .option('--only-leftovers', 'only what an instance left that died; for boot')
+      .action(async (choice: { onlyLeftovers?: boolean }) => {
+        this.#write(await giveBack(() => this.#connect(), choice), restoreText);
+      });
+    this.#program
+      .command('network')
+      .description("who keeps the system's resolver, what is covered and what is not")
+      .action(() => this.print('network', {}, networkText));
   }
 
   addQuestions(): void {
@@ -162,14 +184,14 @@ class Commands implements FilterPrinter {
       .option('-r, --resolve', 'ask once, as that client would; without it nothing is sent')
       .description('what a name would get, and why')
       .action((name: string, options: CheckOptions) =>
-        this.#print('check', { name, ...options }, checkText),
+        this.print('check', { name, ...options }, checkText),
       );
     this.#addDecision('allow', 'allow a name and everything below it');
     this.#addDecision('block', 'block a name and everything below it');
     this.#program
       .command('upstreams')
       .description('who is asked, and how they are doing')
-      .action(() => this.#print('upstreams.list', {}, upstreamsText));
+      .action(() => this.print('upstreams.list', {}, upstreamsText));
     this.#program
       .command('tail')
       .description('show queries as they are answered')
@@ -197,7 +219,7 @@ class Commands implements FilterPrinter {
       .option('--client <client>', 'for one client: an address, or a name in the settings')
       .description(description)
       .action((name: string, options: RuleOptions) =>
-        this.#print('rules.add', ruleInput(action, name, options), rulesText),
+        this.print('rules.add', ruleInput(action, name, options), rulesText),
       );
   }
 
@@ -206,17 +228,17 @@ class Commands implements FilterPrinter {
     rules
       .command('list', { isDefault: true })
       .description('print them')
-      .action(() => this.#print('rules.list', {}, rulesText));
+      .action(() => this.print('rules.list', {}, rulesText));
     rules
       .command('add')
       .description('block or allow a name and everything below it')
       .argument('<rule>', '||name^ blocks, @@||name^ allows')
-      .action((rule: string) => this.#print('rules.add', { rule }, rulesText));
+      .action((rule: string) => this.print('rules.add', { rule }, rulesText));
     rules
       .command('remove')
       .description('take a rule back')
       .argument('<rule>', 'as printed by "rules"')
-      .action((rule: string) => this.#print('rules.remove', { rule }, rulesText));
+      .action((rule: string) => this.print('rules.remove', { rule }, rulesText));
   }
 
   addLists(): void {
@@ -224,17 +246,18 @@ class Commands implements FilterPrinter {
     lists
       .command('list', { isDefault: true })
       .description('print them with their state')
-      .action(() => this.#print('lists.list', {}, listsText));
+      .action(() => this.print('lists.list', {}, listsText));
     lists
       .command('refresh')
       .argument('[name]', 'all of them without it')
       .description('look them up now')
-      .action((name?: string) => this.#print('lists.refresh', { name }, listsText));
+      .action((name?: string) => this.print('lists.refresh', { name }, listsText));
     lists
       .command('add')
       .description('add a list and wait until it is in use')
-      .argument('<name>', 'of your choice')
-      .argument('<url>', 'https://…, file:///… or builtin:starter')
+      .argument('[name]', 'of your choice')
+      .argument('[url]', 'https://…, file:///… or builtin:starter')
+      .option('--from-catalogue <id>', 'in place of name and URL; see "lists catalogue"')
       .addOption(
         new Option('--format <format>')
           .choices([
@@ -250,14 +273,28 @@ class Commands implements FilterPrinter {
           ])
           .default('auto'),
       )
-      .action(async (name: string, url: string, { format }: { format: string }) => {
-        this.#write(await addList(await this.#connect(), { name, url, format }), listsText);
+      .action(async (name: string | undefined, url: string | undefined, options: AddOptions) => {
+        this.#write(await addList(await this.#connect(), { name, url, ...options }), listsText);
       });
+    lists
+      .command('catalogue')
+      .description('well-known lists that can be added')
+      .action(() => this.print('catalogue.list', {}, catalogueText));
     lists
       .command('remove')
       .description('remove a list from the settings')
       .argument('<name>')
-      .action((name: string) => this.#print('lists.remove', { name }, listsText));
+      .action((name: string) => this.print('lists.remove', { name }, listsText));
+    lists
+      .command('accept')
+      .description('take the copy of a list that waits in quarantine')
+      .argument('<name>')
+      .action((name: string) => this.print('lists.accept', { name }, listsText));
+    lists
+      .command('rollback')
+      .description('go back to the copy before, until the list changes again')
+      .argument('<name>')
+      .action((name: string) => this.print('lists.rollback', { name }, listsText));
     for (const [verb, enabled] of [
       ['enable', true],
       ['disable', false],
@@ -266,7 +303,7 @@ class Commands implements FilterPrinter {
         .command(verb)
         .description(enabled ? 'use a list again' : 'keep a list without using it')
         .argument('<name>')
-        .action((name: string) => this.#print('lists.enable', { name, enabled }, listsText));
+        .action((name: string) => this.print('lists.enable', { name, enabled }, listsText));
     }
   }
 
@@ -276,14 +313,14 @@ class Commands implements FilterPrinter {
       .command('inspect')
       .argument('<name>')
       .description('what is kept about a name')
-      .action((name: string) => this.#print('cache.inspect', { name }, cacheText));
+      .action((name: string) => this.print('cache.inspect', { name }, cacheText));
     cache
       .command('flush')
       .argument('[name]', 'everything without it')
       .option('--below', 'all names below it too')
       .description('forget it')
       .action((name: string | undefined, { below = false }: { below?: boolean }) =>
-        this.#print('cache.flush', { name, below }, ({ flushed }) =>
+        this.print('cache.flush', { name, below }, ({ flushed }) =>
           flushed === 1 ? 'Forgot 1 answer.' : `Forgot ${String(flushed)} answers.`,
         ),
       );
@@ -297,23 +334,11 @@ class Commands implements FilterPrinter {
     return connect(this.#program.opts<Globals>().dataDir ?? defaultDataDirectory());
   }
 
-  /** For commands that are defined elsewhere. */
-  print<Name extends MethodName>(
-    name: Name,
-    input: unknown,
-    text: (value: MethodOutput<Name>) => string,
-  ): Promise<void> {
-    return this.#print(name, input, text);
-  }
-
-  async #print<Name extends MethodName>(
-    name: Name,
-    input: unknown,
-    text: (value: MethodOutput<Name>) => string,
-  ): Promise<void> {
+  /** Calls a method and writes what it gives. */
+  readonly print: Print = async (name, input, text) => {
     const client = await this.#connect();
-    this.#write((await client.call(name, input)) as MethodOutput<Name>, text);
-  }
+    this.#write((await client.call(name, input)) as MethodOutput<typeof name>, text);
+  };
 
   #write<Value>(value: Value, text: (value: Value) => string): void {
     this.#output.out(`${this.#asJson ? JSON.stringify(value) : text(value)}\n`);

@@ -29,6 +29,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   LIST_UNKNOWN: 404,
   ENTRY_UNKNOWN: 404,
   LIST_EXISTS: 409,
+  IMPORT_REFUSED: 400,
   RULE_INVALID: 400,
   RULE_UNKNOWN: 404,
   LOG_UNAVAILABLE: 503,
@@ -41,6 +42,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   TOO_MANY: 429,
   TAKEOVER_HELD: 409,
   TAKEOVER_FAILED: 500,
+  RESTORE_FAILED: 500,
   INTERNAL: 500,
 };
 

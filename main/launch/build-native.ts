@@ -75,13 +75,18 @@ export async function compileNative(options: CompileOptions): Promise<string> {
   return '';
 }
 
-/** The folder with node_api.h: of the npm package `node`, else beside the running Node. */
+/**
+ * The folder with node_api.h: of the npm package `node`, else beside the running Node, else of the
+ * system's. Any will do: Node-API and the few calls of libuv in use are the same in all of them.
+ */
 function headersFolder(): string | null {
   const packaged = `node-linux-${process.arch}/include/node`;
   const places = [
     join(ROOT, 'node_modules', 'node', 'node_modules', packaged),
     join(ROOT, 'node_modules', packaged),
     resolve(dirname(process.execPath), '..', 'include', 'node'),
+    '/usr/include/node',
+    '/usr/local/include/node',
   ];
   const found = places.find((place) => existsSync(join(place, 'node_api.h')));
   return found ?? null;

@@ -35,6 +35,8 @@ export async function build(say: (line: string) => void): Promise<void> {
   await viteBuild({ configFile: join(ROOT, 'vite.config.ts'), logLevel: 'warn' });
   const { buildNative } = await import('./build-native.ts');
   await buildNative(say);
+  const { buildWatcher } = await import('./build-watcher.ts');
+  await buildWatcher(say);
   await mkdir(join(ROOT, 'dist'), { recursive: true });
   await writeFile(STAMP, new Date().toISOString());
   say(`built in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
@@ -85,6 +87,25 @@ async function buildMain(): Promise<void> {
     sourcemap: false,
   });
   await preload.close();
+  await buildGuardian(shared);
+}
+
+/** One CommonJS file without chunks or source map: the guardian must weigh and need little. */
+async function buildGuardian(shared: InputOptions): Promise<void> {
+  const { rolldown } = await import('rolldown');
+  const guardian = await rolldown({
+    ...shared,
+    input: join(ROOT, 'main', 'system-dns', 'guardian-process.ts'),
+    treeshake: { moduleSideEffects: false },
+  });
+  await guardian.write({
+    file: join(ROOT, 'dist', 'main', 'system-dns', 'guardian-process.cjs'),
+    format: 'cjs',
+    codeSplitting: false,
+    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+    sourcemap: false,
+  });
+  await guardian.close();
 }
 
 async function newestMs(path: string): Promise<number> {

@@ -17,8 +17,8 @@ const PARSER_VERSION = 2;
 
 /** A copy of a list on disk. */
 export interface CopyFile {
-  /** 'candidate' is validated; the others were, when they were candidates. */
-  readonly kind: 'candidate' | 'current' | 'previous';
+  /** 'candidate' is validated; 'accepted' was by a person; the others were candidates once. */
+  readonly kind: 'candidate' | 'accepted' | 'current' | 'previous';
   /** Files that may hold it; after a crash between two renames it is not in the first. */
   readonly paths: readonly string[];
   /** Hex. A file with another one is damaged, or another copy. */
@@ -81,12 +81,14 @@ export function tableKey(inputs: readonly KeyInput[]): Uint8Array {
  *
  * @param keyInUse    key of the table in use; when it turns out to be wanted again, it is kept
  * @param onProgress  called every 65,536 lines with the list and the lines done
+ * @param onParsed    called before the table is made: texts are not needed any more
  */
 export function compileLists(
   sources: readonly CompileSource[],
   keyInUse: Uint8Array,
   read: ReadFile,
   onProgress: (listId: number, lines: number) => void,
+  onParsed: () => void = () => undefined,
 ): Compiled {
   const excluded = new Map<CopyFile, string>();
   for (const source of sources) {
@@ -100,7 +102,7 @@ export function compileLists(
     if (kept) return kept;
   }
   for (;;) {
-    const compiled = new Compilation(read, onProgress, excluded).run(sources);
+    const compiled = new Compilation(read, onProgress, excluded).run(sources, onParsed);
     if (compiled) return compiled;
   }
 }
@@ -172,7 +174,7 @@ class Compilation {
   }
 
   /** Null when a copy was added to the excluded ones. */
-  run(sources: readonly CompileSource[]): Compiled | null {
+  run(sources: readonly CompileSource[], onParsed: () => void): Compiled | null {
     const bytes = sources.reduce((sum, source) => sum + (source.copies[0]?.bytes ?? 0), 0);
     const builder = new RuleSetBuilder(bytes);
     const results: CompileResult[] = [];
@@ -183,6 +185,7 @@ class Compilation {
       results.push(result);
       if (result.used) inputs.push(keyInput(source, sha256));
     }
+    onParsed();
     return { rules: builder.finish(tableKey(inputs)), results };
   }
 

@@ -7,6 +7,7 @@ import { AppError, toWire } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { threadEntry } from '../contract/thread-entry.ts';
 import type { Compiled, CompileSource } from './compile.ts';
+import type { NameChanges } from './list-diff.ts';
 
 /** Heap of the thread. The parsers make next to no objects; texts and tables lie outside it. */
 const HEAP_MIB = 64;
@@ -21,6 +22,8 @@ export interface CompileJob {
 }
 
 export interface CompileDone extends Compiled {
+  /** Names that came and went, of lists with a new copy in the table. */
+  readonly changes: readonly NameChanges[];
   /** Why the snapshot could not be saved; '' when it was. */
   readonly snapshotError: string;
 }

@@ -13,6 +13,7 @@ import type { RuleBuffers } from '../engine/rule-set.ts';
 import { isLocal } from './fetch-list.ts';
 import { ListSet, type List } from './list-set.ts';
 import { ListUpdater } from './list-updater.ts';
+import type { ListMemory } from './meta.ts';
 import { SYSTEM_CLOCK, delayAfter, dueAtStart, type ListClock } from './schedule.ts';
 import { ListStore } from './store.ts';
 
@@ -32,6 +33,8 @@ export interface ListManagerOptions {
   onStatus(): void;
   /** The compiler is at a line of a list; every 65,536 lines. */
   onProgress?(listName: string, lines: number): void;
+  /** Names asked for lately, presentation form, the most asked for first. Default: none. */
+  usedNames?(): Promise<readonly string[]>;
   readonly clock?: ListClock;
   /** 0 <= random < 1; spreads the refresh times. */
   random?(): number;
@@ -50,6 +53,8 @@ export class ListManager {
   #refreshMs: number;
   /** Waiting for the next round: lists to fetch, files to remove, or just another look. */
   readonly #wanted = new Set<List>();
+  readonly #accept = new Set<List>();
+  readonly #rollBack = new Set<List>();
   readonly #removed = new Set<number>();
   #isRoundWanted = false;
   /** Nobody is told anything before `open` has resolved. */
@@ -75,6 +80,13 @@ export class ListManager {
       fetchMs: options.fetchMs,
       compileEntry: options.compileEntry,
       onProgress: (name, lines) => options.onProgress?.(name, lines),
+      usedNames: async () => {
+        try {
+          return (await options.usedNames?.()) ?? [];
+        } catch {
+          return []; // Without a log nothing is replayed, and the list's status says so.
+        }
+      },
     });
   }
 
@@ -152,6 +164,46 @@ export class ListManager {
     await this.#work();
   }
 
+  /**
+   * Takes the copy of a list that waits in quarantine. Resolves when the attempt has ended.
+   *
+   * @throws AppError LIST_UNKNOWN, or ARGUMENT_INVALID when no copy waits that could be taken
+   */
+  async accept(name: string): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    const list = this.#named(name);
+    if (list.meta.held?.isKept !== true) {
+      throw new AppError('ARGUMENT_INVALID', `list "${name}" has no copy in quarantine to accept`);
+    }
+    this.#accept.add(list);
+    await this.#work();
+  }
+
+  /**
+   * Goes back to the copy before the one in use, and stays there until the server has another.
+   *
+   * @throws AppError LIST_UNKNOWN, or ARGUMENT_INVALID without a copy to go back to
+   */
+  async rollBack(name: string): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    const list = this.#named(name);
+    if (!list.meta.previous) {
+      throw new AppError('ARGUMENT_INVALID', `list "${name}" has no older copy to go back to`);
+    }
+    this.#rollBack.add(list);
+    await this.#work();
+  }
+
+  /** What a backup keeps about the lists, which does not have their copies. */
+  memory(): ListMemory[] {
+    return this.#set.memory();
+  }
+
+  /** Takes over what a backup has kept, for lists without a copy. */
+  remember(memory: readonly ListMemory[]): void {
+    this.#set.remember(memory);
+  }
+
   /** The source line of an entry, at most 512 bytes of it; '' when unknown. Reads the copy. */
   ruleText(listId: number, line: number): string {
     const current = this.#set.byId(listId)?.meta.current;
@@ -201,19 +253,21 @@ export class ListManager {
   }
 
   #isWorkLeft(): boolean {
-    return !this.#stop.signal.aborted && (this.#isRoundWanted || this.#wanted.size > 0);
+    const wanted = this.#wanted.size + this.#accept.size + this.#rollBack.size;
+    return !this.#stop.signal.aborted && (this.#isRoundWanted || wanted > 0);
   }
 
   async #round(): Promise<void> {
     this.#isRoundWanted = false;
     const lists = [...this.#wanted];
-    this.#wanted.clear();
+    const orders = { fetch: lists, accept: [...this.#accept], rollBack: [...this.#rollBack] };
+    for (const wanted of [this.#wanted, this.#accept, this.#rollBack]) wanted.clear();
     for (const list of lists) list.isUpdating = true;
     if (lists.length > 0) this.#tell(false);
     const tableBefore = this.#updater.table;
     try {
       await this.#removeFiles();
-      await this.#updater.round(lists);
+      await this.#updater.round(orders);
       this.#diskError = '';
     } catch (error) {
       this.#diskError = `list data could not be saved: ${toWire(error).message}`;

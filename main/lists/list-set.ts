@@ -5,7 +5,8 @@
 import type { ListSource } from '../contract/config.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { ListStatus } from '../contract/methods.ts';
-import { LIST_ID_MAX, newListMeta, type ListMeta } from './meta.ts';
+import { LIST_ID_MAX, memoryOf, newListMeta } from './meta.ts';
+import type { HeldCopy, ListMemory, ListMeta, ReplayFacts } from './meta.ts';
 
 /** A list of the settings. `meta` is replaced whole at each change. */
 export interface List {
@@ -83,6 +84,25 @@ export class ListSet {
     return { fetch, removed };
   }
 
+  /** What a backup keeps about the lists of the settings. */
+  memory(): ListMemory[] {
+    return this.lists.map((list) => memoryOf(list.meta));
+  }
+
+  /**
+   * Takes over what a backup has kept, for lists that have no copy yet: which copy a person gave up.
+   */
+  remember(memory: readonly ListMemory[]): void {
+    for (const list of this.lists) {
+      const known = memory.find(
+        ({ name, url }) => name === list.meta.name && url === list.meta.url,
+      );
+      if (!known || list.meta.current) continue;
+      const rolledBack = typeof known.rolledBack === 'string' ? known.rolledBack : '';
+      list.meta = { ...list.meta, rolledBack };
+    }
+  }
+
   statuses(): ListStatus[] {
     return this.lists.map((list) => statusOf(list));
   }
@@ -114,7 +134,35 @@ function statusOf({ source, meta, isUpdating }: List): ListStatus {
     checkedAtMs: meta.checkedAtMs,
     state: stateOf(source.enabled, isUpdating, meta),
     error: meta.error,
+    change: meta.change && { ...meta.change, replay: replayStatus(meta.change.replay) },
+    quarantine: meta.held && quarantineStatus(meta.held),
+    generations: generationsOf(meta),
+    rolledBack: meta.rolledBack !== '',
   };
+}
+
+function replayStatus(facts: ReplayFacts | null): NonNullable<ListStatus['change']>['replay'] {
+  if (!facts) return null;
+  const { blockedExamples, allowedExamples } = facts;
+  return {
+    ...facts,
+    blockedExamples: [...blockedExamples],
+    allowedExamples: [...allowedExamples],
+  };
+}
+
+function quarantineStatus(held: HeldCopy): ListStatus['quarantine'] {
+  const { kind, reason, copy, isKept } = held;
+  const { fetchedAtMs, bytes } = copy;
+  return { kind, reason, fetchedAtMs, bytes, acceptable: isKept };
+}
+
+function generationsOf({ current, previous }: ListMeta): ListStatus['generations'] {
+  return [current, previous].flatMap((copy, index) => {
+    if (!copy) return [];
+    const { fetchedAtMs, bytes, namesRead: names, sha256 } = copy;
+    return [{ inUse: index === 0, fetchedAtMs, bytes, names, sha256 }];
+  });
 }
 
 function stateOf(isEnabled: boolean, isUpdating: boolean, meta: ListMeta): ListStatus['state'] {

@@ -19,6 +19,43 @@ export interface CopyMeta {
   readonly namesRead: number;
 }
 
+/** Why a new copy waits for a person instead of being used. */
+export const HOLD_KINDS = ['replay', 'collapse', 'parse-rate', 'not-a-list'] as const;
+export type HoldKind = (typeof HOLD_KINDS)[number];
+
+/** A new copy that was not taken. */
+export interface HeldCopy {
+  readonly kind: HoldKind;
+  /** One plain sentence part, as in `error`. */
+  readonly reason: string;
+  readonly copy: CopyMeta;
+  /** Whether its bytes were kept, so that it can be taken anyway. */
+  readonly isKept: boolean;
+}
+
+/** What replaying the names that were asked for lately said about a new copy. */
+export interface ReplayFacts {
+  /** Distinct names replayed. */
+  readonly names: number;
+  /** Of them, not blocked before. */
+  readonly used: number;
+  readonly newlyBlocked: number;
+  readonly newlyAllowed: number;
+  /** Most asked for first; at most LIMITS.replayExamplesMax each. */
+  readonly blockedExamples: readonly string[];
+  readonly allowedExamples: readonly string[];
+}
+
+/** The last time that another copy came into use. */
+export interface ListChange {
+  readonly atMs: number;
+  /** Distinct names that came and went; null when there was nothing to compare with. */
+  readonly added: number | null;
+  readonly removed: number | null;
+  /** Null when no logged queries were there to replay. */
+  readonly replay: ReplayFacts | null;
+}
+
 export interface ListMeta {
   /** 1..LIST_ID_MAX. Stays with the list, also after its removal while it is remembered. */
   readonly id: number;
@@ -37,6 +74,22 @@ export interface ListMeta {
   readonly format: string;
   readonly names: number;
   readonly ignored: readonly IgnoredLines[];
+  /** A new copy that waits; null without one. */
+  readonly held: HeldCopy | null;
+  /** SHA-256 of the copy that a person rolled back; it is not taken again. '' without one. */
+  readonly rolledBack: string;
+  readonly change: ListChange | null;
+}
+
+/** What is kept of a list in a backup, where its copies are not. */
+export type ListMemory = Pick<
+  ListMeta,
+  'name' | 'url' | 'rolledBack' | 'change' | 'format' | 'names' | 'current' | 'previous'
+>;
+
+export function memoryOf(meta: ListMeta): ListMemory {
+  const { name, url, rolledBack, change, format, names, current, previous } = meta;
+  return { name, url, rolledBack, change, format, names, current, previous };
 }
 
 export const LIST_ID_MAX = 59_999;
@@ -56,6 +109,9 @@ export function newListMeta(id: number, name: string, url: string): ListMeta {
     format: '',
     names: 0,
     ignored: [],
+    held: null,
+    rolledBack: '',
+    change: null,
   };
 }
 
@@ -73,8 +129,11 @@ export function readMeta(text: string): ListMeta[] | null {
     return null; // The caller falls back to the older file.
   }
   if (value?.version !== 1 || !Array.isArray(value.lists)) return null;
-  // A right checksum proves that writeMeta wrote it, so the shapes need no second check.
-  return value.sha256 === checksum(value.lists) ? (value.lists as ListMeta[]) : null;
+  // A right checksum proves that writeMeta wrote it, so the shapes need no second check; an older
+  // program wrote fewer fields.
+  if (value.sha256 !== checksum(value.lists)) return null;
+  const lists = value.lists as ListMeta[];
+  return lists.map((meta) => ({ ...newListMeta(meta.id, meta.name, meta.url), ...meta }));
 }
 
 function checksum(lists: readonly unknown[]): string {

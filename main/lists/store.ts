@@ -6,12 +6,15 @@
  *   list-<id>.txt           last good copy        meta.json           ListMeta of every list
  *   list-<id>.previous.txt  the one before        meta.previous.json  the one before
  *   list-<id>.new           candidate             table.bin           compiled snapshot
+ *   list-<id>.held.txt      waits for a person    table.bin.new       candidate snapshot
+ *   list-<id>.swap.txt      only during a rollback
  *
- * A candidate becomes current by: current -> previous, candidate -> current, new meta. Copies are
- * known by their SHA-256 in the meta file, so after a crash between these steps the old copy is
- * found under one name or the other. A damaged file counts as missing, and the next best is used.
+ * A candidate becomes current by: current -> previous, candidate -> current, new meta; a rollback is
+ * current -> swap, previous -> current, swap -> previous, new meta. Copies are known by their
+ * SHA-256 in the meta file, so after a crash between these steps the old copy is found under one
+ * name or the other. A damaged file counts as missing, and the next best is used.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { copyFile, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TABLE_HEADER_BYTES, tableBytesOf } from '../engine/domain-table.ts';
@@ -23,6 +26,7 @@ import type { CopyMeta, ListMeta } from './meta.ts';
 import { readMeta, writeMeta } from './meta.ts';
 
 const CANDIDATE_SUFFIX = '.new';
+const SWAP_SUFFIX = '.swap.txt';
 const LINE_CHUNK_BYTES = 65_536;
 /** Longest source line shown in an explanation. */
 const LINE_SHOWN_BYTES = 512;
@@ -50,6 +54,7 @@ export class ListStore {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     });
     for (const name of await readdir(this.directory)) {
+      if (name.endsWith(SWAP_SUFFIX)) await this.#endSwap(name.slice(0, -SWAP_SUFFIX.length));
       if (!name.endsWith(TEMPORARY_SUFFIX) && !name.endsWith(CANDIDATE_SUFFIX)) continue;
       await rm(join(this.directory, name), { force: true });
     }
@@ -89,28 +94,82 @@ export class ListStore {
     return files;
   }
 
-  /** Makes the candidate the current copy; the current one becomes the previous. */
-  async acceptCandidate(id: number): Promise<void> {
+  /** Makes a candidate, or a held copy, the current one; the current one becomes the previous. */
+  async acceptCandidate(id: number, path = this.candidatePath(id)): Promise<void> {
     await renameIfThere(this.#currentPath(id), this.#previousPath(id));
-    await rename(this.candidatePath(id), this.#currentPath(id));
+    await rename(path, this.#currentPath(id));
     await syncDirectory(this.directory);
+  }
+
+  heldPath(id: number): string {
+    return join(this.directory, `list-${String(id)}.held.txt`);
+  }
+
+  /** Sets the candidate aside, in place of one that was set aside before. */
+  async holdCandidate(id: number): Promise<void> {
+    await rename(this.candidatePath(id), this.heldPath(id));
+    await syncDirectory(this.directory);
+  }
+
+  async dropHeld(id: number): Promise<void> {
+    await rm(this.heldPath(id), { force: true });
+  }
+
+  /** Exchanges the current and the previous copy. */
+  async swapCopies(id: number): Promise<void> {
+    const swap = join(this.directory, `list-${String(id)}${SWAP_SUFFIX}`);
+    await renameIfThere(this.#currentPath(id), swap);
+    await renameIfThere(this.#previousPath(id), this.#currentPath(id));
+    await renameIfThere(swap, this.#previousPath(id));
+    await syncDirectory(this.directory);
+  }
+
+  /** Where the compiler saves the table; it counts from `commitSnapshot` on. */
+  get snapshotCandidatePath(): string {
+    return this.snapshotPath + CANDIDATE_SUFFIX;
+  }
+
+  async commitSnapshot(): Promise<void> {
+    await rename(this.snapshotCandidatePath, this.snapshotPath);
+    await syncDirectory(this.directory);
+  }
+
+  async dropSnapshotCandidate(): Promise<void> {
+    await rm(this.snapshotCandidatePath, { force: true });
+  }
+
+  /** Gives a file that a crash left in the middle of `swapCopies` the name that is free. */
+  async #endSwap(stem: string): Promise<void> {
+    const swap = join(this.directory, stem + SWAP_SUFFIX);
+    for (const path of [`${stem}.txt`, `${stem}.previous.txt`]) {
+      const free = join(this.directory, path);
+      if (existsSync(free)) continue;
+      await rename(swap, free);
+      return;
+    }
+    await rm(swap, { force: true });
   }
 
   async dropCandidate(id: number): Promise<void> {
     await rm(this.candidatePath(id), { force: true });
   }
 
-  /** Gives the file that the compiler has used the name of the current copy. */
+  /**
+   * Gives the file that the compiler has used the name of the current copy. What had that name is
+   * kept: after a crash in a rollback it is the other copy.
+   */
   async settleCurrent(id: number, usedPath: string): Promise<void> {
     if (usedPath === this.#currentPath(id)) return;
+    if (usedPath === this.#previousPath(id)) return this.swapCopies(id);
     await rename(usedPath, this.#currentPath(id));
     await syncDirectory(this.directory);
   }
 
   /** Removes all files of a list. */
   async remove(id: number): Promise<void> {
-    const paths = [this.#currentPath(id), this.#previousPath(id), this.candidatePath(id)];
-    for (const path of paths) await rm(path, { force: true });
+    const copies = [this.#currentPath(id), this.#previousPath(id)];
+    for (const path of [...copies, this.candidatePath(id), this.heldPath(id)])
+      await rm(path, { force: true });
   }
 
   /**

@@ -25,6 +25,7 @@ import {
   tableLayout,
 } from '../engine/domain-table.ts';
 import { LIMITS } from '../contract/limits.ts';
+import { release } from './release.ts';
 
 const RECORD_WORDS = 5;
 const OFFSET = 0;
@@ -64,7 +65,9 @@ export class TableBuilder {
   constructor(textBytes = 0) {
     const names = Math.max(64, Math.min(Math.ceil(textBytes / 24), LIMITS.tableEntriesMax));
     this.#slots = new Int32Array(slotsFor(names));
-    this.#records = new Int32Array(names * RECORD_WORDS);
+    // Growing would need both; what is not used is never touched, and costs nothing.
+    const records = Math.max(64, Math.min(Math.ceil(textBytes / 12), LIMITS.tableEntriesMax));
+    this.#records = new Int32Array(records * RECORD_WORDS);
     this.#names = new Uint8Array(Math.max(1_024, Math.min(textBytes, LIMITS.tableNameBytesMax)));
   }
 
@@ -138,6 +141,7 @@ export class TableBuilder {
    * @param key  32 bytes kept in the header
    */
   finish(key?: Uint8Array): SharedArrayBuffer {
+    release(this.#slots);
     this.#slots = new Int32Array(0);
     const counts = {
       slots: slotsFor(this.nameCount),
@@ -149,12 +153,14 @@ export class TableBuilder {
     const layout = tableLayout(counts.slots, counts.entries, counts.nameBytes);
     const buffer = new SharedArrayBuffer(layout.totalBytes);
     new Uint8Array(buffer, layout.namesAt).set(this.#names.subarray(0, this.#nameBytes));
+    release(this.#names);
     this.#names = new Uint8Array(0);
     this.#layOut(
       new Int32Array(buffer, TABLE_HEADER_BYTES, counts.slots),
       new Int32Array(buffer, layout.entriesAt, counts.entries * ENTRY_WORDS),
     );
     sealTable(buffer, counts, key);
+    release(this.#records);
     this.#records = new Int32Array(0);
     this.nameCount = this.entryCount = this.#nameBytes = this.#removedEntries = 0;
     return buffer;
@@ -231,6 +237,7 @@ export class TableBuilder {
     if (at === this.#records.length) {
       const grown = new Int32Array(Math.ceil(this.entryCount * 1.5) * RECORD_WORDS);
       grown.set(this.#records);
+      release(this.#records);
       this.#records = grown;
     }
     this.#records[at + OFFSET] = offset;
@@ -251,6 +258,7 @@ export class TableBuilder {
     if (end > this.#names.length) {
       const grown = new Uint8Array(Math.max(end, Math.ceil(this.#names.length * 1.5)));
       grown.set(this.#names);
+      release(this.#names);
       this.#names = grown;
     }
     for (let at = 0; at < length; at++) this.#names[offset + at] = name[at] as number;
@@ -278,6 +286,7 @@ export class TableBuilder {
       while (slots[at] !== 0) at = (at + 1) & mask;
       slots[at] = (hash & 0xff000000) | (entry + 1);
     }
+    release(this.#slots);
     this.#slots = slots;
   }
 }

@@ -99,6 +99,13 @@ export interface StatisticsResult {
   topClients: { client: string; count: number }[];
 }
 
+export interface UsedNamesArguments {
+  /** Rows older than this are left out. */
+  readonly sinceMs: number;
+  /** Most names given. */
+  readonly limit: number;
+}
+
 /** Start data of the reader thread. */
 export interface ReaderData {
   readonly directory: string;
@@ -108,14 +115,17 @@ export interface ReaderData {
 export interface ReaderCalls {
   search: { arguments: SearchArguments; result: SearchResult };
   statistics: { arguments: StatisticsArguments; result: StatisticsResult };
+  /** Distinct names, the most asked for first. */
+  usedNames: { arguments: UsedNamesArguments; result: string[] };
 }
 export type ReaderCall = keyof ReaderCalls;
 
 export type ToReader =
   | { readonly kind: 'search'; readonly id: number; readonly arguments: SearchArguments }
   | { readonly kind: 'statistics'; readonly id: number; readonly arguments: StatisticsArguments }
+  | { readonly kind: 'usedNames'; readonly id: number; readonly arguments: UsedNamesArguments }
   | { readonly kind: 'close' };
 
 export type FromReader =
-  | { readonly id: number; readonly ok: true; readonly value: SearchResult | StatisticsResult }
+  | { readonly id: number; readonly ok: true; readonly value: ReaderCalls[ReaderCall]['result'] }
   | { readonly id: number; readonly ok: false; readonly error: WireError };

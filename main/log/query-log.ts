@@ -180,6 +180,11 @@ export class QueryLog {
     return this.#reader.call('search', search, this.#beforeRead);
   }
 
+  /** Distinct names asked for since a time, the most asked for first. Throws like `search`. */
+  usedNames(sinceMs: number, limit: number): Promise<string[]> {
+    return this.#reader.call('usedNames', { sinceMs, limit }, this.#beforeRead);
+  }
+
   /** Counts what happened in a span of time. Throws like `search`, and ARGUMENT_INVALID. */
   statistics(asked: StatisticsArguments): Promise<StatisticsResult> {
     return this.#reader.call('statistics', asked, this.#beforeRead);

@@ -11,9 +11,9 @@ import { AppError, invariant, toWire } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { fileIdentity, openForReading } from './database.ts';
 import { errorCode, failureKind } from './failure.ts';
-import type { FromReader, ReaderData, ToReader } from './messages.ts';
+import type { FromReader, ReaderCall, ReaderCalls, ReaderData, ToReader } from './messages.ts';
 import { searchQueries } from './search.ts';
-import { queryStatistics } from './statistics.ts';
+import { queryStatistics, usedNames } from './statistics.ts';
 
 invariant(parentPort !== null, 'the log reader runs in a worker thread');
 const port = parentPort;
@@ -38,16 +38,27 @@ function answer(message: Exclude<ToReader, { kind: 'close' }>): FromReader {
   const endMs = performance.now() + LIMITS.searchMs;
   try {
     const open = opened();
-    const value =
-      message.kind === 'search'
-        ? searchQueries(open, message.arguments, endMs)
-        : queryStatistics(open, message.arguments, Date.now(), endMs);
-    return { id, ok: true, value };
+    return { id, ok: true, value: read(open, message, endMs) };
   } catch (error) {
     // Whatever is wrong with the file, the next call looks again.
     database?.close();
     database = null;
     return { id, ok: false, error: toWire(readable(error)) };
+  }
+}
+
+function read(
+  open: Database,
+  message: Exclude<ToReader, { kind: 'close' }>,
+  endMs: number,
+): ReaderCalls[ReaderCall]['result'] {
+  switch (message.kind) {
+    case 'search':
+      return searchQueries(open, message.arguments, endMs);
+    case 'statistics':
+      return queryStatistics(open, message.arguments, Date.now(), endMs);
+    case 'usedNames':
+      return usedNames(open, message.arguments, endMs);
   }
 }
 

@@ -8,7 +8,12 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { AppError } from '../contract/errors.ts';
 import { OUTCOME } from '../contract/outcome.ts';
-import type { StatisticsArguments, StatisticsPoint, StatisticsResult } from './messages.ts';
+import type {
+  StatisticsArguments,
+  StatisticsPoint,
+  StatisticsResult,
+  UsedNamesArguments,
+} from './messages.ts';
 import { rowSpan, walkNewestFirst } from './row-span.ts';
 import type { RowSpan } from './row-span.ts';
 
@@ -120,13 +125,36 @@ function topOfRows(
   };
 }
 
+/**
+ * Distinct names of a span of time, the most asked for first. Read backwards within a time limit, as
+ * the top lists are. Called in the reader thread.
+ *
+ * @throws SqliteError
+ */
+export function usedNames(
+  database: Database,
+  { sinceMs, limit }: UsedNamesArguments,
+  endMs: number,
+): string[] {
+  const sql = `SELECT name AS text, count(*) AS count FROM queries
+    WHERE id >= ? AND id < ? AND time_ms >= ? AND time_ms < ? GROUP BY name`;
+  const tally = new Tally(database.prepare(sql), limit * 2);
+  walkNewestFirst(rowSpan(database, { sinceMs, untilMs: undefined }), endMs, (piece) => {
+    tally.add(piece, sinceMs, Number.MAX_SAFE_INTEGER);
+    return true;
+  });
+  return tally.top(limit).map(([name]) => name);
+}
+
 /** Counts by text over many pieces of the table, in bounded memory. */
 class Tally {
   readonly #statement: Statement<number[], { text: string; count: number }>;
+  readonly #namesMax: number;
   #counts = new Map<string, number>();
 
-  constructor(statement: Statement) {
+  constructor(statement: Statement, namesMax = TALLY_NAMES_MAX) {
     this.#statement = statement as Statement<number[], { text: string; count: number }>;
+    this.#namesMax = namesMax;
   }
 
   add(piece: RowSpan, sinceMs: number, untilMs: number): void {
@@ -134,14 +162,14 @@ class Tally {
       this.#counts.set(row.text, (this.#counts.get(row.text) ?? 0) + row.count);
     }
     // A name among the ten most frequent is hardly ever among the rarest half of this many.
-    if (this.#counts.size > TALLY_NAMES_MAX) {
-      this.#counts = new Map(sorted(this.#counts).slice(0, TALLY_NAMES_MAX / 2));
+    if (this.#counts.size > this.#namesMax) {
+      this.#counts = new Map(sorted(this.#counts).slice(0, this.#namesMax / 2));
     }
   }
 
-  /** The most frequent first, at most TOP_ROWS; equal counts by text. */
-  top(): [string, number][] {
-    return sorted(this.#counts).slice(0, TOP_ROWS);
+  /** The most frequent first; equal counts by text. */
+  top(rows = TOP_ROWS): [string, number][] {
+    return sorted(this.#counts).slice(0, rows);
   }
 }
 

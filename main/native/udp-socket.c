@@ -24,34 +24,15 @@
  */
 #include "udp-socket.h"
 
+#include "callback.h"
+
 /* Batches in a row before the event loop gets its turn. */
 enum { ROUNDS_MAX = 4 };
 
 /* Calling JavaScript */
 
-/* Hands an exception of a callback to 'uncaughtException'. */
-static void report_exception(napi_env env) {
-  bool is_pending = false;
-  napi_value error;
-  if (napi_is_exception_pending(env, &is_pending) != napi_ok || !is_pending) return;
-  if (napi_get_and_clear_last_exception(env, &error) != napi_ok) return;
-  (void)napi_fatal_exception(env, error);
-}
-
-/*
- * Calls a referenced function with one number. False when it threw, or when the environment can
- * run no more JavaScript; the first leaves an exception pending, the second does not.
- */
-static bool call(struct udp_socket *self, napi_ref function_ref, int32_t number) {
-  napi_value receiver;
-  napi_value function;
-  napi_value argument;
-  if (napi_get_reference_value(self->env, self->self, &receiver) != napi_ok) return false;
-  if (napi_get_reference_value(self->env, function_ref, &function) != napi_ok) return false;
-  if (receiver == NULL || function == NULL) return false;
-  if (napi_create_int32(self->env, number, &argument) != napi_ok) return false;
-  return napi_make_callback(self->env, self->context, receiver, function, 1, &argument, NULL) ==
-         napi_ok;
+static bool call(struct udp_socket *self, napi_ref function, int32_t number) {
+  return callback_call(self->env, self->context, self->self, function, number);
 }
 
 /* Polling */
@@ -74,7 +55,7 @@ static void set_polling(struct udp_socket *self, bool is_blocked) {
 static bool goes_on_after_failure(struct udp_socket *self) {
   bool is_pending = false;
   if (napi_is_exception_pending(self->env, &is_pending) == napi_ok && is_pending) {
-    report_exception(self->env);
+    callback_report_exception(self->env);
     return self->state == STATE_OPEN;
   }
   if (self->state == STATE_OPEN) (void)uv_poll_stop(&self->poll);
@@ -143,23 +124,18 @@ void socket_stop(struct udp_socket *self) {
 
 /* Closing */
 
-static void delete_reference(napi_env env, napi_ref *reference) {
-  if (*reference != NULL) (void)napi_delete_reference(env, *reference);
-  *reference = NULL;
-}
-
 void socket_release(struct udp_socket *self) {
   datagrams_close(&self->io);
   if (self->context != NULL) (void)napi_async_destroy(self->env, self->context);
   self->context = NULL;
-  delete_reference(self->env, &self->on_batch);
-  delete_reference(self->env, &self->on_closed);
-  delete_reference(self->env, &self->block);
+  callback_delete_reference(self->env, &self->on_batch);
+  callback_delete_reference(self->env, &self->on_closed);
+  callback_delete_reference(self->env, &self->block);
   self->io.block = NULL;
   if (self->cleanup != NULL) (void)napi_remove_async_cleanup_hook(self->cleanup);
   self->cleanup = NULL;
   self->state = STATE_CLOSED;
-  delete_reference(self->env, &self->self);
+  callback_delete_reference(self->env, &self->self);
 }
 
 static void on_handle_closed(uv_handle_t *handle) {
@@ -169,7 +145,7 @@ static void on_handle_closed(uv_handle_t *handle) {
   self->instance->open_sockets--;
   datagrams_close(&self->io);
   if (has_scope && self->on_closed != NULL) {
-    if (!call(self, self->on_closed, 0)) report_exception(self->env);
+    if (!call(self, self->on_closed, 0)) callback_report_exception(self->env);
   }
   socket_release(self);
   if (has_scope) (void)napi_close_handle_scope(self->env, scope);

@@ -1,16 +1,18 @@
 /*
  * Node-API add-on: UDP sockets that hand datagrams to JavaScript in batches. Linux only. This file
- * is what JavaScript sees of it (net/native-udp-addon.ts); udp-socket.c says how a socket works.
+ * is what JavaScript sees of it (net/native-udp-addon.ts); udp-socket.c says how a socket works,
+ * client.h how the client side does.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "client.h"
 #include "memory.h"
 #include "udp-socket.h"
 
 /* Counted up with every change that the TypeScript side must know. */
-enum { INTERFACE_VERSION = 2 };
+enum { INTERFACE_VERSION = 3 };
 
 static const napi_type_tag SOCKET_TAG = {0x5c1ce0d1a95f4e21, 0xb47c6e0f3d2a9186};
 
@@ -272,6 +274,7 @@ static void finalize_instance(napi_env env, void *data, void *hint) {
 NAPI_MODULE_INIT() {
   static const napi_property_descriptor METHODS[] = {
       {.utf8name = "open", .method = method_open, .attributes = napi_enumerable},
+      {.utf8name = "openClient", .method = client_method_open, .attributes = napi_enumerable},
       {.utf8name = "openSockets", .method = method_open_sockets, .attributes = napi_enumerable},
       {.utf8name = "limitArenas", .method = method_limit_arenas, .attributes = napi_enumerable},
       {.utf8name = "giveBackMemory",

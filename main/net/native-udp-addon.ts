@@ -17,6 +17,11 @@ export const OPEN_DUAL_STACK = 2;
 export const CONTROL_QUEUED = 0;
 export const CONTROL_FAILED = 1;
 
+/** Words of a client's control area, as in client-sockets.h. */
+export const CLIENT_QUEUED = 0;
+export const CLIENT_LOST = 1;
+export const CLIENT_BROKEN = 2;
+
 /** Distance of two peer records, and how much of one is used; as in peer.h. */
 export const PEER_STRIDE = 64;
 export const PEER_BYTES = 48;
@@ -47,6 +52,33 @@ export interface UdpAddonSocket {
   close(onClosed: () => void): void;
 }
 
+/** What `openClient` returns. Offsets into `block`, in bytes; client-sockets.h says of what. */
+export interface UdpAddonClient {
+  readonly block: ArrayBuffer;
+  readonly control: number;
+  readonly failures: number;
+  readonly lengths: number;
+  readonly places: number;
+  readonly queuePlaces: number;
+  readonly queueLengths: number;
+  readonly queueOffsets: number;
+  readonly packets: number;
+  readonly queue: number;
+  readonly placeCount: number;
+  readonly slots: number;
+  readonly slotBytes: number;
+  readonly queueMax: number;
+  readonly queueBytes: number;
+  /** Opens a socket to a numeric address. @returns its place, 0…placeCount-1, or -errno */
+  connect(host: string, port: number): number;
+  /** Closes a socket; its place may be given to the next one at once. */
+  disconnect(place: number): void;
+  /** Sends the queue. */
+  flush(): void;
+  /** To be called once; every method throws afterwards. */
+  close(): void;
+}
+
 export interface UdpAddon {
   readonly interfaceVersion: number;
   readonly slotBytes: number;
@@ -69,7 +101,13 @@ export interface UdpAddon {
     bufferBytes: number,
     onBatch: (count: number) => void,
   ): UdpAddonSocket;
-  /** Sockets of this thread that are not closed yet. */
+  /**
+   * A set of client sockets; it does not keep the process running.
+   *
+   * @param onBatch  gets the count of slots filled; 0 only reports losses and failures
+   */
+  openClient(onBatch: (count: number) => void): UdpAddonClient;
+  /** Sockets and clients of this thread that are not closed yet. */
   openSockets(): number;
   /** Bounds the areas that glibc's malloc spreads over threads; for the whole process. */
   limitArenas(count: number): void;
@@ -84,7 +122,7 @@ export interface UdpAddonResult {
   readonly reason: string;
 }
 
-const INTERFACE_VERSION = 2;
+const INTERFACE_VERSION = 3;
 
 /** This thread's add-on once loaded. */
 let loaded: UdpAddon | null = null;

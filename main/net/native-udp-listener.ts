@@ -5,15 +5,24 @@
  *     recvmmsg ─▶ slots ─onBatch─▶ engine.handle, slot by slot ─▶ answers, packed ─▶ sendmmsg
  *                                       └─ -1: the answer comes later through `hold`
  *
+ * Packets of a batch are read ahead, up to sixteen, then answered one by one.
+ *
  * Nothing is allocated for an answer given at once: each slot has its client object for good, whose
  * address is a view of the slot's record. Answers leave from the address that was asked.
  */
 import type { Client, Counters, ReplyTo } from '../engine/ports.ts';
+import { AHEAD } from '../engine/read-ahead.ts';
 import { COUNTER } from '../contract/counters.ts';
 import { bindError } from './bind-error.ts';
 import type { UdpAddon } from './native-udp-addon.ts';
 import { NativeUdpSocket } from './native-udp-socket.ts';
-import type { Listener, ListenerOptions, PacketHandler } from './packet-handler.ts';
+import {
+  isBatchHandler,
+  type BatchHandler,
+  type Listener,
+  type ListenerOptions,
+  type PacketHandler,
+} from './packet-handler.ts';
 import { formatEndpoint } from './server-address.ts';
 
 /** Most datagrams in a batch, the add-on's own bound. */
@@ -44,6 +53,8 @@ class NativeUdpListener implements Listener {
   readonly endpoint: string;
   readonly port: number;
   readonly #engine: PacketHandler;
+  /** The same, if it reads ahead. */
+  readonly #batch: BatchHandler | null;
   readonly #socket: NativeUdpSocket;
   readonly #clients: readonly SlotClient[];
   /** Slot that is being served, and the end of the answers written so far. */
@@ -53,6 +64,7 @@ class NativeUdpListener implements Listener {
   constructor(addon: UdpAddon, options: ListenerOptions) {
     const { engine, address, port, reusePort, counters } = options;
     this.#engine = engine;
+    this.#batch = isBatchHandler(engine) ? engine : null;
     const socket = new NativeUdpSocket(addon, {
       address,
       port,
@@ -83,6 +95,7 @@ class NativeUdpListener implements Listener {
   #serve(count: number): void {
     this.#slot = 0;
     this.#end = 0;
+    this.#batch?.beginBatch();
     while (this.#slot < count) {
       try {
         this.#serveUpTo(count);
@@ -94,22 +107,49 @@ class NativeUdpListener implements Listener {
         });
       }
     }
+    this.#batch?.endBatch();
   }
 
   #serveUpTo(count: number): void {
-    const socket = this.#socket;
-    const { packets, lengths, answers, answerLengths, answerOffsets, slotBytes } = socket;
-    for (let slot = this.#slot; slot < count; this.#slot = ++slot) {
-      const end = this.#end;
-      const client = this.#clients[slot] as SlotClient;
-      client.port = socket.portOf(slot);
-      const length = lengths[slot] as number;
-      const written = this.#engine.handle(packets, slot * slotBytes, length, client, answers, end);
-      if (written <= 0) continue;
-      answerLengths[slot] = written;
-      answerOffsets[slot] = end;
-      this.#end = (end + written + ANSWER_ALIGNMENT - 1) & -ANSWER_ALIGNMENT;
+    while (this.#slot < count) {
+      const first = this.#slot;
+      const ahead = Math.min(count - first, AHEAD);
+      if (ahead === 1 || this.#batch === null) this.#serveOne(first);
+      else this.#serveAhead(this.#batch, first, ahead);
     }
+  }
+
+  #serveOne(slot: number): void {
+    const { packets, lengths, slotBytes, answers } = this.#socket;
+    const at = slot * slotBytes;
+    const length = lengths[slot] as number;
+    const client = this.#client(slot);
+    this.#took(slot, this.#engine.handle(packets, at, length, client, answers, this.#end));
+  }
+
+  #serveAhead(engine: BatchHandler, first: number, count: number): void {
+    const { packets, lengths, slotBytes, answers } = this.#socket;
+    engine.readAhead(packets, slotBytes, lengths, first, count);
+    for (let index = 0; index < count; index++) {
+      const client = this.#client(first + index);
+      this.#took(first + index, engine.handleRead(index, client, answers, this.#end));
+    }
+  }
+
+  #client(slot: number): SlotClient {
+    const client = this.#clients[slot] as SlotClient;
+    client.port = this.#socket.portOf(slot);
+    return client;
+  }
+
+  /** A slot is served, with an answer of so many bytes at the end of the answers. */
+  #took(slot: number, written: number): void {
+    this.#slot = slot + 1;
+    if (written <= 0) return;
+    const { answerLengths, answerOffsets } = this.#socket;
+    answerLengths[slot] = written;
+    answerOffsets[slot] = this.#end;
+    this.#end = (this.#end + written + ANSWER_ALIGNMENT - 1) & -ANSWER_ALIGNMENT;
   }
 }
 

@@ -10,6 +10,7 @@
  * Sending to others or later: `send(peer, …)` copies into a queue that leaves in one system call at
  * the end of the event loop's turn. A peer is 48 bytes, from `copyPeer` or `writePeer`.
  */
+import { copyBytes } from '../engine/wire.ts';
 import {
   CONTROL_FAILED,
   CONTROL_QUEUED,
@@ -132,7 +133,7 @@ export class NativeUdpSocket {
       return;
     }
     const entry = this.#control[CONTROL_QUEUED] as number;
-    this.#queue.set(bytes.subarray(start, start + length), this.#queueBytes);
+    copyBytes(bytes, start, this.#queue, this.#queueBytes, length);
     this.#queuePeers.set(peer, entry * PEER_STRIDE);
     this.#queueLengths[entry] = length;
     this.#queueOffsets[entry] = this.#queueBytes;

@@ -7,7 +7,7 @@
  */
 import type { Client, Counters } from '../engine/ports.ts';
 
-/** Answers packets; `Engine` is one. */
+/** Answers packets. */
 export interface PacketHandler {
   /**
    * @param packet    one DNS message at packet[start, start + length)
@@ -26,6 +26,31 @@ export interface PacketHandler {
   ): number;
   /** Whether a client may connect at all; 16 bytes as in Client. Without it all may. */
   admits?(address: Uint8Array): boolean;
+}
+
+/** One that can read packets of a batch before it answers them; `Engine` is one. */
+export interface BatchHandler extends PacketHandler {
+  /** The packets handed in until `endBatch` arrived together. */
+  beginBatch(): void;
+  endBatch(): void;
+  /**
+   * Reads up to AHEAD packets of a batch before they are answered, so that the memory they need is
+   * fetched side by side; packet n is packets[n * stride, + lengths[n]).
+   */
+  readAhead(
+    packets: Uint8Array,
+    stride: number,
+    lengths: Uint32Array,
+    first: number,
+    count: number,
+  ): void;
+  /** As `handle`, for packet number `index` of those that were read ahead. */
+  handleRead(index: number, client: Client, out: Uint8Array, outStart: number): number;
+}
+
+/** Whether a handler gains from being shown a batch. */
+export function isBatchHandler(handler: PacketHandler): handler is BatchHandler {
+  return 'readAhead' in handler;
 }
 
 /** Where a listener listens and what it serves. */

@@ -71,7 +71,7 @@ export class PendingExchange implements WheelEntry {
   fallback: Buffer | null = null;
   fallbackIndex = -1;
   /** Servers that answered SERVFAIL or the like; they are to blame when another knows better. */
-  readonly refusers: Upstream[] = [];
+  refusers: Upstream[] | null = null;
   /** Set after every server has refused at once; then they are tried once more. */
   isLastRound = false;
   isFinished = false;

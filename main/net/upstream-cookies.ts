@@ -25,6 +25,8 @@ export class UpstreamCookies {
   readonly #random: Random;
   #client: Buffer = NO_COOKIE;
   #server: Buffer = NO_COOKIE;
+  /** The option as it is sent; null when a part of it has changed. */
+  #option: Buffer | null = null;
   #missed = 0;
 
   constructor(random: Random) {
@@ -41,8 +43,10 @@ export class UpstreamCookies {
     return this.#client;
   }
 
+  /** Never changed afterwards. */
   option(): Buffer {
-    return cookieOption(this.client, this.#server);
+    this.#option ??= cookieOption(this.client, this.#server);
+    return this.#option;
   }
 
   /**
@@ -55,25 +59,32 @@ export class UpstreamCookies {
     if (received === null) {
       if (this.#server.length === 0) return 'fine';
       if (overTcp || ++this.#missed >= MISSED_MAX) {
-        this.#server = NO_COOKIE;
+        this.#learn(NO_COOKIE);
         this.#missed = 0;
         return 'fine';
       }
       return 'missing';
     }
-    if (received.length < CLIENT_BYTES || !received.subarray(0, CLIENT_BYTES).equals(sent)) {
+    if (received.length < CLIENT_BYTES || sent.compare(received, 0, CLIENT_BYTES) !== 0) {
       return 'foreign';
     }
     this.#missed = 0;
-    const isCurrent = sent.equals(this.#client);
-    if (isCurrent) this.#server = Buffer.from(received.subarray(CLIENT_BYTES));
+    const isCurrent = sent === this.#client;
+    if (isCurrent && this.#server.compare(received, CLIENT_BYTES) !== 0) {
+      this.#learn(Buffer.from(received.subarray(CLIENT_BYTES)));
+    }
     return 'fine';
   }
 
   /** Another network: there, the old cookie would tell who we were. RFC 7873 §8.1. */
   forget(): void {
     this.#client = NO_COOKIE;
-    this.#server = NO_COOKIE;
+    this.#learn(NO_COOKIE);
     this.#missed = 0;
+  }
+
+  #learn(server: Buffer): void {
+    this.#server = server;
+    this.#option = null;
   }
 }

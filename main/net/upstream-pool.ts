@@ -55,6 +55,8 @@ import type { Upstream, UpstreamPorts, UpstreamState } from './upstream.ts';
 /** The wheel calls up to a tick late, so the deadline is set a tick early. */
 const BUDGET_US = LIMITS.upstreamBudgetMs * 1000 - TICK_US;
 
+const NOBODY: readonly Upstream[] = [];
+
 /** What a pool is made of. */
 export interface UpstreamPoolOptions extends Omit<UpstreamPorts, 'owner'> {
   /** Servers in order, or a whole plan. */
@@ -89,9 +91,9 @@ export class UpstreamPool
     this.#slots = options.counters.slots;
     this.#wheel = new TimerWheel(options.clock, this);
     this.#asking = new Asking(this, this.#wheel, options.random);
-    const { clock, random, authorities, onTrouble, onUnreachable } = options;
+    const { clock, random, udp, authorities, onTrouble, onUnreachable } = options;
     this.#set = new UpstreamSet({
-      ...{ owner: this, clock, random, authorities, onTrouble, onUnreachable },
+      ...{ owner: this, clock, random, udp, authorities, onTrouble, onUnreachable },
     });
     this.setServers(options.servers);
   }
@@ -121,7 +123,7 @@ export class UpstreamPool
       refuse(done, isOffline ? 'offline' : 'refused', -1);
       return;
     }
-    const copy = new Uint8Array(length);
+    const copy = Buffer.allocUnsafe(length);
     copyBytes(query, 0, copy, 0, length);
     const exchange = new PendingExchange(copy, end, done, nowUs + BUDGET_US, group, order);
     this.#unfinished++;
@@ -288,10 +290,11 @@ export class UpstreamPool
     restoreQuestion(bytes, exchange.query, exchange.questionEnd);
     if (!isServerFailure(rcode)) {
       exchange.isAnswered = true;
-      this.#set.helped(upstream, exchange.refusers, nowUs);
+      this.#set.helped(upstream, exchange.refusers ?? NOBODY, nowUs);
       this.finish(exchange, bytes, null, upstream.index);
       return;
     }
+    exchange.refusers ??= [];
     exchange.refusers.push(upstream);
     exchange.fallback ??= Buffer.from(bytes);
     if (exchange.fallbackIndex < 0) exchange.fallbackIndex = upstream.index;
@@ -347,8 +350,11 @@ export class UpstreamPool
   }
 
   #remove(attempt: Attempt): void {
-    const at = attempt.exchange.attempts.indexOf(attempt);
-    if (at >= 0) attempt.exchange.attempts.splice(at, 1);
+    const { attempts } = attempt.exchange;
+    const at = attempts.indexOf(attempt);
+    if (at < 0) return;
+    const last = attempts.pop() as Attempt;
+    if (at < attempts.length) attempts[at] = last;
   }
 
   #count(name: CounterName): void {

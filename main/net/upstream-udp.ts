@@ -1,21 +1,17 @@
 /**
- * The UDP side of one upstream: a changing set of connected sockets, each on a port the kernel chose
- * at random (RFC 5452 §9.2). Used by the upstream pool in a data-plane thread.
+ * The UDP side of one upstream: a changing set of connected sockets (udp-client.ts), each on a port
+ * the kernel chose at random (RFC 5452 §9.2). Used by the upstream pool in a data-plane thread.
  *
- * A fresh socket for every question would be safest, but costs as much as answering ten. So there is
- * a bounded set: while it is not full each question gets a fresh socket, then a random one of the
- * set; a socket is retired after some uses or some seconds, and closed when its last question is
- * answered or given up. On a quiet machine every question therefore has its own port.
+ * A fresh socket for every question would be safest, but costs as much as answering several. So
+ * there is a bounded set: while it is not full each question gets a fresh socket, then a random one
+ * of the set; a socket is retired after some uses or some seconds, and closed when its last question
+ * is answered or given up. On a quiet machine every question therefore has its own port.
  *
- * Sockets are connected: the kernel drops what comes from another address or port, and reports a
- * closed port at once (ECONNREFUSED) instead of leaving us to time out. A reply is matched by socket
- * and ID; everything else is checked by the pool.
+ * A reply is matched by socket and ID; everything else is checked by the pool.
  */
-import { createSocket } from 'node:dgram';
-import type { Socket } from 'node:dgram';
 import type { Random } from '../engine/ports.ts';
 import type { PlainServer } from './server-address.ts';
-import { literalLookup } from './udp-listener.ts';
+import type { UdpClient, UdpClientSocket, UdpClientUser } from './udp-client.ts';
 import type { Attempt, Carrier, CarrierOwner, Way } from './upstream-attempt.ts';
 
 /** Questions sent through one socket. */
@@ -28,16 +24,24 @@ export class UpstreamUdp implements Way {
   readonly #server: PlainServer;
   readonly #owner: CarrierOwner;
   readonly #random: Random;
+  readonly #client: UdpClient;
   readonly #socketsMax: number;
   /** Sockets that take new questions. */
   readonly #active: UpstreamSocket[] = [];
   /** Retired ones that still wait for answers. */
   readonly #retired = new Set<UpstreamSocket>();
 
-  constructor(server: PlainServer, owner: CarrierOwner, random: Random, socketsMax: number) {
+  constructor(
+    server: PlainServer,
+    owner: CarrierOwner,
+    random: Random,
+    client: UdpClient,
+    socketsMax: number,
+  ) {
     this.#server = server;
     this.#owner = owner;
     this.#random = random;
+    this.#client = client;
     this.#socketsMax = socketsMax;
   }
 
@@ -97,7 +101,8 @@ export class UpstreamUdp implements Way {
   }
 
   #open(nowUs: number): UpstreamSocket {
-    const socket = new UpstreamSocket(this.#server, this, this.#owner, this.#random, nowUs);
+    const socket = new UpstreamSocket(this, this.#owner, this.#random, nowUs);
+    socket.connect(this.#client, this.#server);
     this.#active.push(socket);
     return socket;
   }
@@ -117,68 +122,50 @@ export class UpstreamUdp implements Way {
 }
 
 /** One connected socket and the attempts that wait on it, by ID. */
-class UpstreamSocket implements Carrier {
+class UpstreamSocket implements Carrier, UdpClientUser {
   readonly openedUs: number;
   uses = 0;
   readonly #home: UpstreamUdp;
   readonly #owner: CarrierOwner;
   readonly #random: Random;
-  readonly #socket: Socket;
-  readonly #waiting = new Map<number, Attempt>();
-  #isClosed = false;
-  /** One callback for all sends: an error concerns the server, and so all that waits here. */
-  readonly #sent = (error: Error | null): void => {
-    if (error !== null) this.#breakOff();
-  };
+  /** Null before `connect` and once it is closed. */
+  #socket: UdpClientSocket | null = null;
+  /** A short list: at most USES_MAX, and mostly one. */
+  readonly #waiting: Attempt[] = [];
 
-  constructor(
-    server: PlainServer,
-    home: UpstreamUdp,
-    owner: CarrierOwner,
-    random: Random,
-    nowUs: number,
-  ) {
+  constructor(home: UpstreamUdp, owner: CarrierOwner, random: Random, nowUs: number) {
     this.#home = home;
     this.#owner = owner;
     this.#random = random;
     this.openedUs = nowUs;
-    this.#socket = createSocket({
-      type: server.family === 6 ? 'udp6' : 'udp4',
-      lookup: literalLookup,
-    });
-    this.#socket.on('error', () => {
-      this.#breakOff();
-    });
-    this.#socket.on('message', (bytes) => {
-      this.#receive(bytes);
-    });
-    this.#socket.connect(server.port, server.address);
-    this.#socket.unref();
   }
 
   get isEmpty(): boolean {
-    return this.#waiting.size === 0;
+    return this.#waiting.length === 0;
+  }
+
+  connect(client: UdpClient, server: PlainServer): void {
+    this.#socket = client.open(server, this);
   }
 
   send(attempt: Attempt): boolean {
-    if (this.#isClosed) return false;
+    if (this.#socket === null) return false;
     let id = this.#random.uint16();
-    while (this.#waiting.has(id)) id = this.#random.uint16();
+    while (this.#find(id) >= 0) id = this.#random.uint16();
     attempt.carryBy(this, id);
-    try {
-      this.#socket.send(attempt.query, this.#sent);
-    } catch {
-      // Not bound or not connected: its error event says so later, to nobody who waits.
-      return false;
-    }
-    this.#waiting.set(id, attempt);
+    if (!this.#socket.send(attempt.query)) return false;
+    this.#waiting.push(attempt);
     this.uses++;
     return true;
   }
 
   forget(attempt: Attempt): void {
-    this.#waiting.delete(attempt.id);
-    if (this.#waiting.size === 0) this.#home.emptied(this);
+    const at = this.#find(attempt.id);
+    if (at >= 0) {
+      const last = this.#waiting.pop() as Attempt;
+      if (at < this.#waiting.length) this.#waiting[at] = last;
+    }
+    if (this.isEmpty) this.#home.emptied(this);
   }
 
   doubt(): void {
@@ -188,27 +175,31 @@ class UpstreamSocket implements Carrier {
   /** Closes; everything that waits fails. */
   fail(): void {
     this.close();
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const attempt of waiting) this.#owner.failed(attempt);
+    for (const attempt of this.#waiting.splice(0)) this.#owner.failed(attempt);
   }
 
   close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#socket.close();
+    this.#socket?.close();
+    this.#socket = null;
   }
 
-  #breakOff(): void {
-    if (this.#isClosed) return;
+  // -- called by the socket --------------------------------------------------------------------
+
+  /** An error concerns the server, and so all that waits here. */
+  broken(): void {
     this.#home.broken(this);
     this.fail();
   }
 
-  #receive(bytes: Buffer): void {
-    if (this.#isClosed) return;
-    const attempt = bytes.length < 2 ? undefined : this.#waiting.get(bytes.readUInt16BE(0));
-    if (attempt === undefined) this.#owner.strayed();
-    else this.#owner.replied(attempt, bytes);
+  received(bytes: Buffer): void {
+    const at = bytes.length < 2 ? -1 : this.#find(bytes.readUInt16BE(0));
+    if (at < 0) this.#owner.strayed();
+    else this.#owner.replied(this.#waiting[at] as Attempt, bytes);
+  }
+
+  #find(id: number): number {
+    const waiting = this.#waiting;
+    for (let at = 0; at < waiting.length; at++) if (waiting[at]?.id === id) return at;
+    return -1;
   }
 }

@@ -13,6 +13,8 @@ import { UpstreamHealth } from './upstream-health.ts';
 import { UpstreamHttps } from './upstream-https.ts';
 import { TcpDialer, UpstreamTcp } from './upstream-tcp.ts';
 import { UpstreamUdp } from './upstream-udp.ts';
+import { dgramClient } from './udp-client.ts';
+import type { UdpClient } from './udp-client.ts';
 
 /** Replies in the wrong letter case, one after another, after which the check is given up. */
 const CASE_STRIKES_MAX = 3;
@@ -22,6 +24,8 @@ export interface UpstreamPorts {
   readonly owner: CarrierOwner;
   readonly random: Random;
   readonly clock: Clock;
+  /** Sockets for plain servers; of node:dgram when not given. Whoever gave it closes it. */
+  readonly udp?: UdpClient | undefined;
   /** PEM certificates to trust in place of the built-in ones. */
   readonly authorities?: readonly string[] | undefined;
   /** A connection failed or an answer was refused: why; null when it is over. Changes only. */
@@ -106,7 +110,7 @@ export class Upstream implements DialerOwner {
           : new UpstreamTcp(this.#dialer, { owner, random, clock });
     } else {
       this.#dialer = null;
-      this.#udp = new UpstreamUdp(server, owner, random, socketsMax);
+      this.#udp = new UpstreamUdp(server, owner, random, ports.udp ?? dgramClient, socketsMax);
       this.#stream = new UpstreamTcp(new TcpDialer(server), { owner, random, clock });
     }
   }

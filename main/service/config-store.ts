@@ -74,6 +74,11 @@ export class ConfigStore {
     return this.#config;
   }
 
+  /** The text of the file. @throws AppError CONFIG_INVALID when it cannot be read */
+  readText(): Promise<string> {
+    return this.#inTurn(() => readText(this.file));
+  }
+
   /** Called with new settings, before the edit or re-read that brought them resolves. */
   onChange(listener: (config: Config) => void): void {
     this.#onChange = listener;
@@ -98,19 +103,51 @@ export class ConfigStore {
     section: Name,
     plan: (config: Config) => EditPlan<Name> | undefined,
   ): Promise<Config> {
+    return this.#editWith(async (text, config) => {
+      const planned = plan(config);
+      if (!planned) return text;
+      const { editSection } = await import('./settings-edit.ts');
+      return editSection(text, section, planned.change, planned.wanted);
+    });
+  }
+
+  /**
+   * Replaces the text of the file and takes the result into use.
+   *
+   * @param plan  gets text and settings as on disk now; the same text means nothing to change
+   * @throws      as `edit`
+   */
+  editText(plan: (text: string, config: Config) => string): Promise<Config> {
+    return this.#editWith((text, config) => Promise.resolve(plan(text, config)));
+  }
+
+  /**
+   * Puts a whole text in place of what is in the file, even of one with a mistake.
+   *
+   * @throws AppError CONFIG_INVALID when the text has one, CONFIG_UNWRITABLE
+   */
+  replaceText(text: string): Promise<Config> {
+    return this.#inTurn(async () => {
+      const config = await parse(text, 'the new settings');
+      await this.#makeLate();
+      await this.#write(text);
+      return this.#use(config);
+    });
+  }
+
+  #editWith(plan: (text: string, config: Config) => Promise<string>): Promise<Config> {
     return this.#inTurn(async () => {
       await this.#makeLate();
       for (let attempt = 1; attempt <= EDIT_ATTEMPTS_MAX; attempt++) {
         const before = await fingerprint(this.file);
         const text = await readText(this.file);
         const config = await parse(text, this.file);
-        const planned = plan(config);
-        if (!planned) return this.#use(config);
-        const { editSection } = await import('./settings-edit.ts');
-        const edited = editSection(text, section, planned.change, planned.wanted);
+        const edited = await plan(text, config);
+        if (edited === text) return this.#use(config);
+        const next = await parse(edited, this.file);
         if ((await fingerprint(this.file)) !== before) continue;
         await this.#write(edited);
-        return this.#use(await parse(edited, this.file));
+        return this.#use(next);
       }
       throw new AppError('CONFIG_UNWRITABLE', `${this.file}: another program keeps changing it`);
     });

@@ -10,6 +10,7 @@ import type { PolicyMessage } from '../dataplane/messages.ts';
 import type { OwnAnswer } from '../dataplane/own-question.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
+import type { ListMemory } from '../lists/meta.ts';
 import type { UpstreamState } from '../net/upstream.ts';
 
 /** The engine in its threads (dataplane/data-plane.ts). */
@@ -37,8 +38,6 @@ export interface PlanePart {
   flushName(name: string, below: boolean): Promise<number>;
   /** Asks a question as a client would; null when no thread could answer it. */
   resolve(packet: Uint8Array, address: Uint8Array): Promise<OwnAnswer | null>;
-  /** Drops upstream sockets and kept answers of the network that was left. */
-  networkChanged(): void;
   close(): Promise<void>;
 }
 
@@ -50,6 +49,12 @@ export interface ListsPart {
   readonly listNames: ReadonlyMap<number, string>;
   setSources(sources: readonly ListSource[], refreshHours: number): void;
   refresh(name?: string): Promise<void>;
+  accept(name: string): Promise<void>;
+  rollBack(name: string): Promise<void>;
+  /** What is worth keeping about the lists beside their copies. */
+  memory(): ListMemory[];
+  /** Takes that over for lists without a copy. */
+  remember(memory: readonly ListMemory[]): void;
   statuses(): ListStatus[];
   /** The source line of an entry; '' when unknown. */
   ruleText(listId: number, line: number): string;

@@ -5,6 +5,7 @@
 import type { Config } from '../contract/config.ts';
 import type { FiltersMessage, PolicyMessage } from '../dataplane/messages.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
+import { probeZone } from '../engine/special-zones.ts';
 import { compileFirstRules, listFirstRules } from './first-rules.ts';
 import { parseNetworks } from './networks.ts';
 import type { TemporaryRule } from './temporary-rules.ts';
@@ -20,6 +21,8 @@ export interface PolicyParts {
   readonly temporary?: readonly TemporaryRule[];
   /** All enabled lists, compiled. */
   readonly lists: RuleBuffers;
+  /** Id of this run, for the takeover's probe names. */
+  readonly instance: string;
   /** Policies, services, clients, local records; as Filters.build makes them. */
   readonly filters?: FiltersMessage | undefined;
 }
@@ -31,6 +34,7 @@ export function buildPolicy({
   rules,
   temporary = [],
   lists,
+  instance,
   filters,
 }: PolicyParts): PolicyMessage {
   const { blocking, cache, dns, limits, log, rebinding } = config;
@@ -65,5 +69,6 @@ export function buildPolicy({
     },
     suffixes: Object.keys(dns.suffixes),
     logMode: log.mode,
+    probe: probeZone(instance),
   };
 }

@@ -12,12 +12,14 @@ import type { Health, HealthReport } from './health.ts';
 import { LoopLag } from './loop-lag.ts';
 import type { ListsPart, LogPart, LogState, PlanePart } from './parts.ts';
 import type { ProtectionSwitch } from './protection.ts';
+import type { TakeoverSwitch } from './takeover-switch.ts';
 
 export interface ReportParts {
   readonly version: string;
   readonly clock: ServiceClock;
   readonly store: ConfigStore;
   readonly protection: ProtectionSwitch;
+  readonly takeover: TakeoverSwitch;
   readonly health: Health;
   readonly plane: PlanePart;
   readonly lists: ListsPart;
@@ -77,7 +79,7 @@ export class Reports {
   }
 
   status(): Status {
-    const { version, store, protection, plane, lists, log } = this.#parts;
+    const { version, store, protection, takeover, plane, lists, log } = this.#parts;
     const counters = plane.counters();
     const { state, stored, bytes } = log.state;
     return {
@@ -86,6 +88,7 @@ export class Reports {
       startedAtMs: this.#startedAtMs,
       listening: [...plane.listening],
       protection: protection.state,
+      takeover: takeover.status,
       totals: totalsOf(counters),
       latency: plane.latency(),
       queues: this.#queues(counters),
@@ -103,7 +106,7 @@ export class Reports {
   }
 
   live(): Omit<LiveUpdate, 'rows' | 'rowsLeftOut'> {
-    const { clock, protection, plane } = this.#parts;
+    const { clock, protection, takeover, plane } = this.#parts;
     const counters = plane.counters();
     const { health, degradedReasons } = this.health();
     return {
@@ -111,6 +114,7 @@ export class Reports {
       totals: totalsOf(counters),
       latency: plane.latency(),
       protection: protection.state,
+      takeover: takeover.status,
       health,
       degradedReasons,
       queues: this.#queues(counters),

@@ -19,17 +19,21 @@ import type { QueryEvent } from '../contract/query-event.ts';
 import { findings, pathText } from '../contract/schema-text.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
 import { compileRules } from '../lists/rules.ts';
+import { backupHandlers } from './backup.ts';
 import { flushCache, inspectCache } from './cache-methods.ts';
 import type { HealthReport } from './health.ts';
-import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
 import type { FilterMethod } from './filter-handlers.ts';
+import { listHandlers } from './list-handlers.ts';
+import { importHandlers } from './import/import-methods.ts';
 import { needsNeighbours, type Filters } from './filters.ts';
 import { LiveTopic } from './live.ts';
+import { NO_FACTS, withFacts, type NetworkFacts } from './network-facts.ts';
+import type { NetworkChange, NetworkWatch } from './network-watch.ts';
 import { Neighbours, type NeighbourSources } from './neighbours.ts';
-import type { NetworkWatch } from './network-watch.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
 import { makeRuleHandlers } from './rule-methods.ts';
+import { differ, forgetAnswers, upstreamSettings } from './settings-change.ts';
 import { restartNotice } from './restart-notice.ts';
 import type { AddressBook } from './address-book.ts';
 import { hostsToResolve, upstreamUse } from './upstream-notices.ts';
@@ -42,12 +46,14 @@ const SAMPLE_MS = 5_000;
 const EDGE_WAIT_MS_MAX = 60 * 60_000;
 
 export interface ServiceOptions extends ReportParts {
+  /** Id of this run, for the takeover's probe names. */
+  readonly instance: string;
   /** The policy that the data plane was started with. */
   readonly policy: PolicyMessage;
   /** Takes new plain servers for resolving host names of lists and encrypted upstreams. */
   readonly setBootstrap: (servers: readonly string[]) => void;
   /** Says whether the machine is on another network. */
-  readonly network: Pick<NetworkWatch, 'hasChanged'>;
+  readonly network: Pick<NetworkWatch, 'look'>;
   /** Addresses of encrypted upstreams. */
   readonly addressBook: Pick<AddressBook, 'setHosts' | 'networkChanged'>;
   readonly upstreamNotices: UpstreamNotices;
@@ -73,7 +79,10 @@ export class Service implements ServiceClient {
   /** With those that are loaded at the first call. */
   #allHandlers: AllHandlers | undefined;
   readonly #startedWith: Config;
+  #settings: Config;
+  /** The settings with what the network says. */
   #applied: Config;
+  #facts = NO_FACTS;
   /** The rules that the policy's table was compiled from. */
   #compiledRules: readonly string[];
   #policy: PolicyMessage;
@@ -87,6 +96,7 @@ export class Service implements ServiceClient {
     this.#options = options;
     this.#policy = options.policy;
     this.#startedWith = store.config;
+    this.#settings = store.config;
     this.#applied = store.config;
     this.#compiledRules = store.config.rules;
     this.#reports = new Reports(options, () => this.#policy.version);
@@ -100,7 +110,7 @@ export class Service implements ServiceClient {
     this.#reports.addQueue(() => this.#live.queue);
     this.#handlers = this.#makeHandlers();
     store.onChange((config) => {
-      this.#apply(config);
+      this.#takeSettings(config);
     });
     this.#neighbours = new Neighbours(
       clock,
@@ -157,12 +167,28 @@ export class Service implements ServiceClient {
     this.#live.touch();
   }
 
-  /** The link or the addresses changed, or the machine woke up: all old sockets may be dead. */
+  /** The machine woke up, or may have changed its network: all old sockets may be dead. */
   networkChanged(): void {
     if (this.#closed) return;
-    const { plane, addressBook } = this.#options;
-    plane.networkChanged();
-    addressBook.networkChanged();
+    this.#dropSockets(this.#options.network.look());
+  }
+
+  /** As `networkChanged`, when the addresses show that something has changed. */
+  lookAtNetwork(): void {
+    if (this.#closed) return;
+    const change = this.#options.network.look();
+    if (change !== 'none') this.#dropSockets(change);
+  }
+
+  /** Takes what the network says of itself, a part at a time. */
+  setNetworkFacts(facts: Partial<NetworkFacts>): void {
+    if (this.#closed) return;
+    const wasPortal = this.#facts.portalServers !== null;
+    const known = this.#facts;
+    this.#facts = { ...known, ...facts };
+    if (!differ(known, this.#facts)) return;
+    if (wasPortal !== (this.#facts.portalServers !== null)) this.#options.plane.flushCache();
+    this.#apply(this.#settings);
   }
 
   /** The switch was moved, or a pause has ended. */
@@ -235,19 +261,25 @@ export class Service implements ServiceClient {
   }
 
   #makeHandlers(): Handlers {
-    const { store, protection, log, plane } = this.#options;
+    const { store, protection, takeover, log, plane } = this.#options;
     return {
       status: () => this.#reports.status(),
       pause: ({ minutes }) => protection.pause(minutes),
       resume: () => protection.resume(),
+      takeover: () => takeover.takeOver(),
+      restore: () => takeover.giveBack(),
+      network: () => takeover.network(),
+      portal: ({ open }) => takeover.portal(open),
       'queries.search': (input) => log.search(input),
       statistics: (input) => log.statistics(input),
       check: async (input) => {
         const { checkName } = await import('./check.ts');
-        return checkName({ ...this.#options, message: this.#policy, config: store.config }, input);
+        return checkName({ ...this.#options, message: this.#policy, config: this.#applied }, input);
       },
       ...makeRuleHandlers(this.#options),
-      ...this.#makeListHandlers(),
+      ...listHandlers(store, this.#options.lists, () => this.#reports.lists()),
+      ...importHandlers(store),
+      ...backupHandlers(this.#options),
       'upstreams.list': () => this.#reports.upstreams(),
       'cache.inspect': (input) => inspectCache(plane, input),
       'cache.flush': (input) => flushCache(plane, input),
@@ -255,43 +287,21 @@ export class Service implements ServiceClient {
     };
   }
 
-  #makeListHandlers(): Pick<
-    Handlers,
-    'lists.list' | 'lists.add' | 'lists.remove' | 'lists.enable' | 'lists.refresh'
-  > {
-    const { store, lists } = this.#options;
-    return {
-      'lists.list': () => this.#reports.lists(),
-      'lists.add': async (source) => {
-        await store.edit('lists', (config) => planAddList(config, source));
-        return this.#reports.lists();
-      },
-      'lists.remove': async ({ name }) => {
-        await store.edit('lists', (config) => planRemoveList(config, name));
-        return this.#reports.lists();
-      },
-      'lists.enable': async ({ name, enabled }) => {
-        await store.edit('lists', (config) => planEnableList(config, name, enabled));
-        return this.#reports.lists();
-      },
-      'lists.refresh': async ({ name }) => {
-        if (name !== undefined && !store.config.lists.some((list) => list.name === name)) {
-          throw new AppError('LIST_UNKNOWN', `no list has the name "${name}"`);
-        }
-        await lists.refresh(name);
-        return this.#reports.lists();
-      },
-    };
+  /** Takes settings that were edited or read again into use. */
+  #takeSettings(settings: Config): void {
+    const { health } = this.#options;
+    this.#settings = settings;
+    health.setProblem('settings', null);
+    health.setNotice('restart', restartNotice(this.#startedWith, settings));
+    this.#apply(settings);
   }
 
-  /** Takes settings that were edited or read again into use. */
-  #apply(config: Config): void {
-    const { plane, lists, log, health, setBootstrap } = this.#options;
-    const { addressBook, upstreamNotices } = this.#options;
+  /** Brings settings, with what the network says, into force; only what differs is touched. */
+  #apply(settings: Config): void {
+    const { plane, lists, log, setBootstrap, addressBook, upstreamNotices } = this.#options;
     const before = this.#applied;
+    const config = withFacts(settings, this.#facts, plane.listening);
     this.#applied = config;
-    health.setProblem('settings', null);
-    health.setNotice('restart', restartNotice(this.#startedWith, config));
     if (differ(before.dns.bootstrap, config.dns.bootstrap)) setBootstrap(config.dns.bootstrap);
     if (differ(upstreamSettings(before), upstreamSettings(config))) {
       plane.setUpstreams(config.dns.upstreams, upstreamUse(config));
@@ -299,14 +309,20 @@ export class Service implements ServiceClient {
       upstreamNotices.keepOnly(config);
       this.#setNames();
     }
-    // Answers of the former servers are not those of the servers now.
-    if (differ(answerSources(before), answerSources(config))) plane.flushCache();
+    forgetAnswers(plane, before, config);
     if (differ(before.log, config.log)) log.setSettings(config.log);
     if (differ(before.lists, config.lists) || before.listRefreshHours !== config.listRefreshHours) {
       lists.setSources(config.lists, config.listRefreshHours);
     }
     this.#neighbours.watch(needsNeighbours(config));
     this.#publish();
+  }
+
+  #dropSockets(change: NetworkChange): void {
+    const { plane, addressBook } = this.#options;
+    plane.resetUpstreams();
+    if (change === 'other') plane.flushCache();
+    addressBook.networkChanged();
   }
 
   /** Builds the policy from what holds now and sends it to the data plane. */
@@ -317,7 +333,8 @@ export class Service implements ServiceClient {
     this.#compiledRules = this.#applied.rules;
     this.#policy = buildPolicy({
       version: this.#policy.version + 1,
-      filtering: protection.isFiltering,
+      instance: this.#options.instance,
+      filtering: protection.isFiltering && this.#facts.portalServers === null,
       config: this.#applied,
       rules,
       temporary: temporary.all,
@@ -364,9 +381,9 @@ export class Service implements ServiceClient {
   }
 
   #sample(): void {
-    const { clock, health, plane, upstreamNotices, network } = this.#options;
+    const { clock, health, plane, upstreamNotices } = this.#options;
     health.sample(plane.counters());
-    if (network.hasChanged()) this.networkChanged();
+    this.lookAtNetwork();
     upstreamNotices.lookAtClock(this.#applied, clock.wallMs());
     this.#switchSchedules();
     this.#options.temporary.lookAtClock();
@@ -374,16 +391,4 @@ export class Service implements ServiceClient {
       this.#sample();
     });
   }
-}
-
-function upstreamSettings({ dns }: Config): unknown {
-  return [dns.upstreams, dns.strategy, dns.suffixes, dns.bootstrap];
-}
-
-function answerSources({ dns }: Config): unknown {
-  return [dns.upstreams, dns.suffixes];
-}
-
-function differ(left: unknown, right: unknown): boolean {
-  return left !== right && JSON.stringify(left) !== JSON.stringify(right);
 }

@@ -8,6 +8,12 @@ import type { RestoreReport } from './restore.ts';
 /** Environment variable with the orders as JSON: nobody else's process can read it. */
 export const ORDERS_VARIABLE = 'SLUICE_GUARDIAN_ORDERS';
 
+/**
+ * Environment variable with a verdict: the watcher (native/guardian/watcher.c) has watched, and the
+ * guardian process has to give back at once.
+ */
+export const VERDICT_VARIABLE = 'SLUICE_GUARDIAN_VERDICT';
+
 /** What the guardian has to know. */
 export interface GuardianOrders {
   /** PID of the app, whose child the guardian is. */

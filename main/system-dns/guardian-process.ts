@@ -3,9 +3,11 @@
  *
  * Started by guardian.ts, detached from the app's session and process group. Its orders come in an
  * environment variable; it prints "armed" and watches until the app ends, the engine falls silent,
- * or the app kills it because it is not needed any more. It holds everything it needs in memory:
- * app and program folder may be gone when it acts. Built as one CommonJS file, and it loads as
- * little of Node as it can: no streams, no crypto, no performance hooks, no thread pool.
+ * or the app kills it because it is not needed any more. Where the watcher was built
+ * (native/guardian/watcher.c), that one watches, and becomes this program when it is time to act.
+ * It holds everything it needs in memory: app and program folder may be gone then. Built as one
+ * CommonJS file, and it loads as little of Node as it can: no streams, no crypto, no performance
+ * hooks, no thread pool.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { writeFileSync, writeSync } from 'node:fs';
@@ -13,6 +15,7 @@ import { join } from 'node:path';
 import {
   ORDERS_VARIABLE,
   REPORT_FILE,
+  VERDICT_VARIABLE,
   type GuardianOrders,
   type GuardianReport,
 } from './guardian-orders.ts';
@@ -50,7 +53,7 @@ class Guardian {
     });
   }
 
-  start(): void {
+  watch(): void {
     this.#socket.on('error', () => undefined); // "nobody listens there" comes as an error: silence
     this.#socket.on('message', (reply) => {
       if (isProbeAnswer(reply, this.#probeId)) this.#watch.heard(nowMs());
@@ -66,7 +69,7 @@ class Guardian {
     if (this.#isAppGone()) this.#watch.appEnded();
     const verdict = this.#watch.tick(nowMs());
     if (verdict !== 'fine') {
-      this.#act(verdict);
+      this.act(verdict);
       return;
     }
     this.#probeId = (this.#probeId + 1) & 0xffff;
@@ -85,7 +88,7 @@ class Guardian {
     }
   }
 
-  #act(verdict: Exclude<Verdict, 'fine'>): void {
+  act(verdict: Exclude<Verdict, 'fine'>): void {
     if (this.#isActing) return;
     this.#isActing = true;
     clearInterval(this.#timer);
@@ -129,4 +132,7 @@ function leaveReport(directory: string, report: GuardianReport): void {
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGPIPE'] as const) {
   process.on(signal, () => undefined);
 }
-new Guardian(JSON.parse(process.env[ORDERS_VARIABLE] ?? '') as GuardianOrders).start();
+const guardian = new Guardian(JSON.parse(process.env[ORDERS_VARIABLE] ?? '') as GuardianOrders);
+const verdict = process.env[VERDICT_VARIABLE];
+if (verdict === 'app-ended' || verdict === 'engine-silent') guardian.act(verdict);
+else guardian.watch();

@@ -14,7 +14,7 @@ export const SILENCE_MS = 1_000;
  * A tick this late means that this process itself stood still, or that the machine has no time for
  * anybody: its ear was closed, which says nothing about the engine.
  */
-const STALL_MS = 600;
+export const STALL_MS = 600;
 
 export type Verdict = 'fine' | 'app-ended' | 'engine-silent';
 

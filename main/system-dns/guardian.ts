@@ -3,14 +3,17 @@
  * it gave the resolver back. Used by takeover.ts in the main thread.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../contract/errors.ts';
+import { PROBE_EVERY_MS, SILENCE_MS, STALL_MS } from './guardian-watch.ts';
 import { ORDERS_VARIABLE, type GuardianOrders, type GuardianReport } from './guardian-orders.ts';
+import { PROBE_ZONE } from './probe.ts';
 
 /** A guardian that is not armed by then is none: the takeover is called off. */
 const ARMED_MS = 5_000;
-/** Smaller young generation, no helper threads: it has nothing to compute. */
-const NODE_FLAGS = ['--max-semi-space-size=1', '--v8-pool-size=0'];
+/** Smaller young generation, no compiler, no helper threads: it has nothing to compute. */
+const NODE_FLAGS = ['--max-semi-space-size=1', '--jitless', '--v8-pool-size=0'];
 
 export interface GuardianEvents {
   /** It ended without having been asked to, and without having restored. */
@@ -31,8 +34,21 @@ export type StartGuardian = (
   events: GuardianEvents,
 ) => Promise<GuardianHandle>;
 
-export const startGuardian: StartGuardian = async (orders, events) => {
-  const child = spawn(process.execPath, [...NODE_FLAGS, entryFile()], {
+export const startGuardian: StartGuardian = startGuardianWith(guardianCommand);
+
+/** As `startGuardian`, with a command that a test chose. */
+export function startGuardianWith(
+  command: (orders: GuardianOrders) => ReturnType<typeof guardianCommand>,
+): StartGuardian {
+  return (orders, events) => start(command(orders), orders, events);
+}
+
+async function start(
+  { file, words }: ReturnType<typeof guardianCommand>,
+  orders: GuardianOrders,
+  events: GuardianEvents,
+): Promise<GuardianHandle> {
+  const child = spawn(file, words, {
     detached: true, // its own session: a closed terminal or Ctrl-C does not reach it
     cwd: '/',
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -42,7 +58,7 @@ export const startGuardian: StartGuardian = async (orders, events) => {
   await guardian.armed();
   child.unref();
   return guardian;
-};
+}
 
 class GuardianChild implements GuardianHandle {
   readonly #child: ChildProcess;
@@ -115,12 +131,35 @@ class GuardianChild implements GuardianHandle {
   }
 }
 
-/** Sources: guardian-process.ts beside this file. A build: system-dns/guardian-process.cjs. */
-function entryFile(): string {
-  const here = import.meta.url;
-  const root = here.slice(0, here.lastIndexOf('/main/') + '/main/'.length);
-  const name = here.endsWith('.ts') ? 'guardian-process.ts' : 'guardian-process.cjs';
-  return fileURLToPath(new URL(`system-dns/${name}`, root));
+/**
+ * What to start: of a build the watcher, which runs the guardian process when it is needed; from
+ * sources, or where no watcher was built, that process itself.
+ */
+export function guardianCommand(
+  orders: GuardianOrders,
+  here: string = import.meta.url,
+): { readonly file: string; readonly words: readonly string[] } {
+  const isBuilt = !here.endsWith('.ts');
+  const root = here
+    .slice(0, here.lastIndexOf('/main/'))
+    .replace('/app.asar/', '/app.asar.unpacked/');
+  const entry = `${root}/main/system-dns/guardian-process.${isBuilt ? 'cjs' : 'ts'}`;
+  const watcher = fileURLToPath(
+    `${root}/native/${process.platform}-${process.arch}/guardian-watcher`,
+  );
+  const [server] = orders.servers;
+  if (!isBuilt || server === undefined || !existsSync(watcher)) {
+    return { file: process.execPath, words: [...NODE_FLAGS, fileURLToPath(entry)] };
+  }
+  const { address, port } = server;
+  const numbers = [PROBE_EVERY_MS, SILENCE_MS, STALL_MS].map(String);
+  return {
+    file: watcher,
+    words: [
+      ...[String(orders.appPid), address, String(port), `${orders.instance}.${PROBE_ZONE}`],
+      ...[...numbers, fileURLToPath(entry), process.execPath, ...NODE_FLAGS],
+    ],
+  };
 }
 
 /** Electron's program runs as plain Node with the first; the others keep free memory away. */

@@ -1,21 +1,23 @@
 /**
- * Port 53 without root: which ways this machine offers, in the order in which they should be tried,
- * each with everything that would be installed and how to take it away again. Shown in the app
- * before anything is done. Reads only; `installCommand` is what a person agrees to.
+ * Rights without root: which ways to port 53, and to the resolver's settings, this machine offers,
+ * in the order in which they should be tried. Each comes with the very commands that install it, for
+ * a person to read and run, and those that take it away again. Reads only; installs nothing.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { fileURLToPath } from 'node:url';
 
 export type RungState = 'works' | 'possible' | 'not here';
 
 export interface Rung {
-  readonly id: 'allowed' | 'owner-port' | 'low-ports' | 'socket';
+  readonly id: 'allowed' | 'owner-port' | 'no-password' | 'low-ports' | 'service';
   readonly state: RungState;
   readonly title: string;
   /** What it does and what else it allows, in plain sentences. */
   readonly explains: string;
-  /** Files in full, path first, and commands; '' when nothing is installed. */
+  /** Commands for a terminal, one a line; '' when nothing is installed. */
   readonly installs: string;
-  /** How to take it away. */
+  /** Commands that take it away. */
   readonly undo: string;
 }
 
@@ -28,15 +30,21 @@ export interface LadderFacts {
   /** The resolver's owner takes a server with a port. */
   readonly ownerTakesPort: boolean;
   readonly hasSystemd: boolean;
+  /** Started by systemd, or the like. */
+  readonly isService: boolean;
+  /** The polkit rule of `no-password` is there. */
+  readonly hasRule: boolean;
+  readonly userName: string;
+  /** What starts this program without a window, for a service. */
+  readonly command: string;
 }
 
 /** Bit of CAP_NET_BIND_SERVICE, linux/capability.h. */
 const CAP_NET_BIND_SERVICE = 10;
 const DNS_PORT = 53;
 const SYSCTL_FILE = '/etc/sysctl.d/60-sluice-port-53.conf';
-const SYSCTL_TEXT = `# Installed by Sluice: programs without root may listen on port ${String(DNS_PORT)} and above.
-net.ipv4.ip_unprivileged_port_start = ${String(DNS_PORT)}
-`;
+const RULE_FILE = '/etc/polkit-1/rules.d/60-sluice-resolver.rules';
+const UNIT_FILE = '/etc/systemd/system/sluice.service';
 
 /** @param proc  for tests */
 export function ladderFacts(ownerTakesPort: boolean, proc = '/proc'): LadderFacts {
@@ -48,6 +56,10 @@ export function ladderFacts(ownerTakesPort: boolean, proc = '/proc'): LadderFact
     mayBind: ((BigInt(`0x${effective}`) >> BigInt(CAP_NET_BIND_SERVICE)) & 1n) === 1n,
     ownerTakesPort,
     hasSystemd: read(`${proc}/1/comm`).trim() === 'systemd',
+    isService: process.env['INVOCATION_ID'] !== undefined,
+    hasRule: existsSync(RULE_FILE),
+    userName: userName(),
+    command: programCommand(),
   };
 }
 
@@ -72,34 +84,85 @@ export function portLadder(facts: LadderFacts): Rung[] {
         : 'The resolver of this system asks port 53 only.',
       ...{ installs: '', undo: '' },
     },
+    passwordRung(facts),
     {
       id: 'low-ports',
       state: isAllowed ? 'not here' : 'possible',
       title: 'Allow ports from 53 to every program of this machine',
       explains:
         'One setting of the kernel, kept over restarts. It allows ports 53 to 1023 to every ' +
-        'program, not only to Sluice.',
-      installs: `${SYSCTL_FILE}:\n${SYSCTL_TEXT}\nthen: sysctl -p ${SYSCTL_FILE}`,
-      undo: `rm ${SYSCTL_FILE}; sysctl net.ipv4.ip_unprivileged_port_start=1024`,
+        'program, not only to Sluice. Start Sluice again afterwards.',
+      installs: `${writeCommand(SYSCTL_FILE, [`net.ipv4.ip_unprivileged_port_start = ${String(DNS_PORT)}`])}
+sudo sysctl -p ${SYSCTL_FILE}`,
+      undo: `sudo rm ${SYSCTL_FILE}\nsudo sysctl net.ipv4.ip_unprivileged_port_start=1024`,
     },
     {
-      id: 'socket',
-      state: facts.hasSystemd && !isAllowed ? 'possible' : 'not here',
-      title: 'Let systemd open port 53 and hand it over',
+      id: 'service',
+      state: facts.hasSystemd && !facts.isService ? 'possible' : 'not here',
+      title: 'Run Sluice as a service of the system',
       explains:
-        'systemd listens on 127.0.0.1:53 and [::1]:53 and gives these sockets to the Sluice ' +
-        'service alone. Sluice then runs as a service, not in your session.',
-      installs: 'resources/systemd/sluice.socket and sluice.service, to /etc/systemd/system',
-      undo: 'systemctl disable --now sluice.socket sluice.service, and remove both files',
+        'systemd starts it at boot with the right to port 53 and to the resolver. It has settings ' +
+        'and a log of its own in /var/lib/sluice. Quit the one that runs now first.',
+      installs: `${writeCommand(UNIT_FILE, unitLines(facts.command))}
+sudo systemctl daemon-reload
+sudo systemctl enable --now sluice.service`,
+      undo: `sudo systemctl disable --now sluice.service\nsudo rm ${UNIT_FILE}`,
     },
   ];
 }
 
-/** What a person agrees to for a rung that is possible; asks for the password through polkit. */
-export function installCommand(rung: Rung): readonly string[] | null {
-  if (rung.id !== 'low-ports' || rung.state !== 'possible') return null;
-  const script = `printf '%s' "$1" > ${SYSCTL_FILE} && sysctl -q -p ${SYSCTL_FILE}`;
-  return ['pkexec', '/bin/sh', '-c', script, 'sluice', SYSCTL_TEXT];
+/** systemd-resolved asks polkit; the guardian could not answer a question for a password. */
+function passwordRung({ ownerTakesPort, isRoot, hasRule, userName }: LadderFacts): Rung {
+  const isNeeded = ownerTakesPort && !isRoot;
+  return {
+    id: 'no-password',
+    state: isNeeded ? (hasRule ? 'works' : 'possible') : 'not here',
+    title: 'Let this user change the DNS servers without a password',
+    explains:
+      'A rule for polkit, for this user and for the DNS settings only. With it the old servers come ' +
+      'back also when nobody is there to type a password.',
+    installs: writeCommand(RULE_FILE, [
+      'polkit.addRule(function (action, subject) {',
+      `  if (subject.user === "${userName}" && /^org\\.freedesktop\\.(resolve1\\.(set-(dns-servers|domains|default-route|dns-over-tls)|revert)|network1\\.(set-(dns-servers|domains|default-route|dns-over-tls)|revert-dns))$/.test(action.id)) return polkit.Result.YES;`,
+      '});',
+    ]),
+    undo: `sudo rm ${RULE_FILE}`,
+  };
+}
+
+function unitLines(command: string): string[] {
+  return [
+    ...['[Unit]', 'Description=Sluice DNS filtering gateway'],
+    ...['After=network-pre.target systemd-resolved.service NetworkManager.service', '[Service]'],
+    ...('electron' in process.versions ? ['Environment=ELECTRON_RUN_AS_NODE=1'] : []),
+    `ExecStart=${command} run --data-dir /var/lib/sluice`,
+    `ExecStopPost=${command} restore`,
+    ...['KillMode=mixed', 'Restart=on-failure', 'StateDirectory=sluice'],
+    ...['AmbientCapabilities=CAP_NET_BIND_SERVICE', 'NoNewPrivileges=yes', 'PrivateTmp=yes'],
+    ...['[Install]', 'WantedBy=multi-user.target'],
+  ];
+}
+
+/** One line of shell that writes a file: what is shown is what is written. */
+function writeCommand(file: string, lines: readonly string[]): string {
+  const quoted = lines.map((line) => `'${line.replaceAll("'", `'\\''`)}'`).join(' ');
+  return `printf '%s\\n' ${quoted} | sudo tee ${file}`;
+}
+
+/** Of a build; sources are started as they are by their own runtime. */
+function programCommand(here: string = import.meta.url): string {
+  const root = here.slice(0, here.lastIndexOf('/main/') + '/main/'.length);
+  const entry = fileURLToPath(`${root}headless.${here.endsWith('.ts') ? 'ts' : 'js'}`);
+  return `${process.execPath} ${entry}`;
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user without an entry in the user database.
+    return String(process.getuid?.() ?? '');
+  }
 }
 
 /** Who holds port 53. */

@@ -4,7 +4,9 @@
  *
  *     <nonce>.<instance>.probe.sluice.internal   A 127.0.0.1, AAAA ::1, TTL 0, only by the engine
  *                                                that was given this instance id
- *     probe.sluice.internal                      the same answers, by every Sluice
+ *
+ * The engine knows them by its policy (engine/special-zones.ts); all else below
+ * probe.sluice.internal does not exist.
  *
  * The nonce keeps caches out of it; the instance id is random, so no other server can know it.
  * resolved treats "internal" as unsigned, so DNSSEC does not stand in the way.

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { findBypasses, type Bypass } from './bypasses.ts';
 import { runCommand } from './command.ts';
 import { REPORT_FILE, type GuardianReport } from './guardian-orders.ts';
-import { startGuardian } from './guardian.ts';
-import { JournalFile } from './journal.ts';
+import { startGuardian, type StartGuardian } from './guardian.ts';
+import { JournalFile, type Journal } from './journal.ts';
 import { NetworkWatch, type NetworkEvent } from './network-watch.ts';
-import type { DnsServer, OwnerItem } from './owner.ts';
+import type { DnsServer, OwnerItem, ResolverOwner } from './owner.ts';
 import { detectAll, ownerInCharge, systemOwners } from './owners.ts';
 import { ladderFacts, portLadder, type Rung } from './port-ladder.ts';
 import { PortalMode, type PortalState } from './portal.ts';
@@ -19,7 +19,7 @@ import { askServer, probeName } from './probe.ts';
 import { journalDirectory } from './restore-now.ts';
 import type { RestoreReport } from './restore.ts';
 import { askStub } from './stub-probe.ts';
-import { Takeover, type TakeoverState } from './takeover.ts';
+import { Takeover, type Probes, type TakeoverState } from './takeover.ts';
 
 /** A suffix that only these servers know: a tunnel's routing domain. */
 export interface SplitRoute {
@@ -36,11 +36,18 @@ export interface SystemDnsOptions {
   readonly onChange: () => void;
   /** The network changed or the machine woke: upstream sockets are of no use any more. */
   readonly onNetwork: (event: Exclude<NetworkEvent, 'tick'>) => void;
+  /** Servers that the system asked before the takeover; null once it asks them itself again. */
+  readonly onServers: (servers: readonly string[] | null) => void;
   /** Names below a suffix belong to other servers now; the whole list, each time it changes. */
   readonly onSplitRoutes: (routes: readonly SplitRoute[]) => void;
   /** While not null, every name goes to these servers, unfiltered. */
   readonly onPortal: (servers: readonly string[] | null) => void;
   readonly directory?: string;
+  /** For tests. */
+  readonly owners?: readonly ResolverOwner[];
+  readonly startGuardian?: StartGuardian;
+  readonly probes?: Probes;
+  readonly probePortal?: typeof probePortal;
 }
 
 export interface NetworkLink {
@@ -76,10 +83,11 @@ const AGAIN_MS_MAX = 10 * 60_000;
 export class SystemDns {
   readonly #options: SystemDnsOptions;
   readonly #directory: string;
-  readonly #owners = systemOwners(process.platform, runCommand);
+  readonly #owners: readonly ResolverOwner[];
   readonly #journal: JournalFile;
   readonly #takeover: Takeover;
-  readonly #watch: NetworkWatch;
+  /** Only while the resolver is, or is to be, taken over: it costs a process. */
+  #watch: NetworkWatch | null = null;
   readonly #portal = new PortalMode();
   #isWanted = false;
   #isClosed = false;
@@ -92,17 +100,18 @@ export class SystemDns {
     this.#options = options;
     this.#directory = options.directory ?? journalDirectory();
     this.#journal = new JournalFile(this.#directory);
+    this.#owners = options.owners ?? systemOwners(process.platform, runCommand);
     const { instance } = options;
     this.#takeover = new Takeover({
       ...{ journal: this.#journal, directory: this.#directory, owners: this.#owners },
-      ...{ instance, startGuardian, onChange: options.onChange },
+      ...{ instance, onChange: options.onChange },
+      startGuardian: options.startGuardian ?? startGuardian,
       servers: () => loopbackServers(options.listening()),
-      probes: {
+      probes: options.probes ?? {
         engine: (server) => askServer(server, probeName(instance), ENGINE_PROBE_MS),
         stub: (family) => askStub(probeName(instance), family, STUB_PROBE_MS),
       },
     });
-    this.#watch = new NetworkWatch({ onEvent: (event) => void this.#onNetwork(event) });
   }
 
   get state(): TakeoverState {
@@ -119,6 +128,9 @@ export class SystemDns {
     this.#againMs = AGAIN_MS;
     try {
       const state = await this.#takeover.on();
+      // It may have been given back, or the program ended, while this went on.
+      if (!this.#stillWanted()) return state;
+      this.#watch ??= new NetworkWatch({ onEvent: (event) => void this.#onNetwork(event) });
       await this.#look();
       return state;
     } catch (error) {
@@ -130,8 +142,14 @@ export class SystemDns {
   /** Gives back, whatever state this is in; also what a dead instance left. Never throws. */
   async giveBack(): Promise<RestoreReport> {
     this.#isWanted = false;
+    const watch = this.#watch;
+    this.#watch = null;
     const report = await this.#takeover.off();
+    this.#portal.joined('', []);
+    this.#portalChanged();
     this.#setRoutes([]);
+    if (this.#takeover.journal === null) this.#options.onServers(null);
+    await watch?.close();
     return report;
   }
 
@@ -156,7 +174,9 @@ export class SystemDns {
     const items = (await found?.owner.capture().catch(() => null)) ?? [];
     return {
       ...{ state: this.state, portal: this.portal, owners },
-      links: items.map((item) => this.#linkOf(item)),
+      links: items
+        .map((item) => this.#linkOf(item))
+        .sort((one, other) => one.label.localeCompare(other.label)),
       journal: {
         directory: this.#directory,
         writtenAtMs: this.#takeover.journal?.writtenAtMs ?? null,
@@ -172,8 +192,12 @@ export class SystemDns {
     if (this.#isClosed) return;
     this.#isClosed = true;
     if (this.#portalTimer) clearTimeout(this.#portalTimer);
-    await this.#watch.close();
+    this.#portalTimer = null;
     if (this.#isWanted || this.#takeover.journal) await this.giveBack();
+  }
+
+  #stillWanted(): boolean {
+    return this.#isWanted && !this.#isClosed;
   }
 
   async #onNetwork(event: NetworkEvent): Promise<void> {
@@ -196,7 +220,7 @@ export class SystemDns {
   /** What the network itself says: its servers, its tunnels, its portal. */
   async #look(): Promise<void> {
     const { journal } = this.#takeover;
-    if (!journal) return;
+    if (!journal || this.#isClosed) return;
     const found = this.#owners.find(({ name }) => name === journal.owner);
     const items = (await found?.capture().catch(() => null)) ?? [];
     this.#setRoutes(
@@ -206,17 +230,20 @@ export class SystemDns {
           routingDomains.map((suffix) => ({ suffix, servers })),
         ),
     );
-    const servers = journal.items.filter(({ skip }) => skip === '').flatMap((one) => one.servers);
+    const servers = serversBefore(journal);
+    this.#options.onServers(servers);
     const network = journal.items.map(({ key, servers: own }) => `${key} ${own.join(',')}`);
-    this.#portal.joined(network.sort().join(';'), [...new Set(servers)].map(bare));
-    await this.#probePortal();
+    this.#portal.joined(network.sort().join(';'), servers);
+    void this.#probePortal(); // takes seconds where nothing answers
   }
 
   async #probePortal(): Promise<void> {
     const { journal } = this.#takeover;
     if (!journal || this.#isClosed) return;
-    const servers = journal.items.filter(({ skip }) => skip === '').flatMap((one) => one.servers);
-    this.#portal.found(await probePortal(servers.map(bare)), performance.now());
+    const probe = this.#options.probePortal ?? probePortal;
+    const finding = await probe(serversBefore(journal));
+    if (this.#takeover.journal?.id !== journal.id) return; // given back meanwhile
+    this.#portal.found(finding, performance.now());
     this.#portalChanged();
   }
 
@@ -263,6 +290,12 @@ export function loopbackServers(listening: readonly string[]): DnsServer[] {
   });
   const isV6 = ({ address }: DnsServer): boolean => address.includes(':');
   return [...servers.filter((one) => !isV6(one)), ...servers.filter(isV6)];
+}
+
+/** What the links that we cover asked before, each server once. */
+function serversBefore({ items }: Journal): string[] {
+  const servers = items.filter(({ skip }) => skip === '').flatMap((one) => one.servers);
+  return [...new Set(servers.map(bare))];
 }
 
 /** A server without the name that its certificate should have: "9.9.9.9#dns.quad9.net". */

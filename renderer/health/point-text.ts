@@ -1,4 +1,4 @@
-/** Lines to type so that a question, or the whole system, goes to Sluice. */
+/** A line to type so that a question goes to Sluice. */
 export interface Endpoint {
   readonly address: string;
   readonly port: number;
@@ -17,39 +17,6 @@ export function digLine({ address, port }: Endpoint): string {
   return port === 53
     ? `dig @${address} example.com`
     : `dig @${address} -p ${String(port)} example.com`;
-}
-
-export interface SystemHelp {
-  readonly system: string;
-  readonly text: string;
-  readonly lines: readonly string[];
-}
-
-/** What to do on each system; only for port 53, the one that systems ask. */
-export function systemHelp({ address }: Endpoint): readonly SystemHelp[] {
-  return [
-    {
-      system: 'Linux',
-      text: 'With systemd-resolved; replace eth0 by your network interface.',
-      lines: [`resolvectl dns eth0 ${address}`, 'resolvectl domain eth0 "~."'],
-    },
-    {
-      system: 'macOS',
-      text: 'Replace Wi-Fi by your network service. The second line takes it back.',
-      lines: [
-        `networksetup -setdnsservers Wi-Fi ${address}`,
-        'networksetup -setdnsservers Wi-Fi empty',
-      ],
-    },
-    {
-      system: 'Windows',
-      text: 'In an administrator PowerShell. The second line takes it back.',
-      lines: [
-        `Set-DnsClientServerAddress -InterfaceAlias Wi-Fi -ServerAddresses ${address}`,
-        'Set-DnsClientServerAddress -InterfaceAlias Wi-Fi -ResetServerAddresses',
-      ],
-    },
-  ];
 }
 
 /** An address to ask: a wildcard listens on all of them, loopback included. */

@@ -2,7 +2,12 @@
  * All state of the window, built once by main.ts and reached from components through a context.
  */
 import { createContext } from 'svelte';
-import type { LiveUpdate, ServiceClient, Status } from '../../main/contract/methods.ts';
+import type {
+  LiveUpdate,
+  MethodOutput,
+  ServiceClient,
+  Status,
+} from '../../main/contract/methods.ts';
 import { Check, type CheckQuestion } from './check.svelte.ts';
 import { Clock } from './clock.svelte.ts';
 import type { Connection } from './connection.svelte.ts';
@@ -14,11 +19,14 @@ import { Poll } from './poll.svelte.ts';
 import { ProtectionState } from './protection.svelte.ts';
 import { Route } from './route.svelte.ts';
 import { Rules } from './rules.svelte.ts';
+import { TakeoverState } from './takeover.svelte.ts';
 import { Statistics } from './statistics.svelte.ts';
 import { Toasts } from './toasts.svelte.ts';
 
 /** The shell shows protection and health on every page, so this goes on all the time. */
 const statusRefreshMs = 3_000;
+/** Without queries there is little news of upstreams. */
+const upstreamsRefreshMs = 5_000;
 
 export class AppState {
   readonly client: ServiceClient;
@@ -27,7 +35,9 @@ export class AppState {
   readonly route = new Route();
   readonly toasts = new Toasts();
   readonly status: Poll<Status>;
+  readonly upstreams: Poll<MethodOutput<'upstreams.list'>>;
   readonly protection: ProtectionState;
+  readonly takeover: TakeoverState;
   readonly live: LiveFeed;
   readonly statistics: Statistics;
   readonly search: LogSearch;
@@ -40,14 +50,18 @@ export class AppState {
     this.client = client;
     this.connection = connection;
     this.protection = new ProtectionState(client, this.toasts);
+    this.takeover = new TakeoverState(client, this.toasts);
     this.status = new Poll(async () => {
       const askedAtMs = Date.now();
       const status = await client.call('status', {});
       this.protection.take(status.protection, askedAtMs);
+      this.takeover.take(status.takeover, askedAtMs);
       return status;
     }, statusRefreshMs);
+    this.upstreams = new Poll(() => client.call('upstreams.list', {}), upstreamsRefreshMs);
     this.live = new LiveFeed(client, (update) => {
       this.protection.take(update.protection, Date.now());
+      this.takeover.take(update.takeover, Date.now());
     });
     this.statistics = new Statistics(client);
     this.search = new LogSearch(client);

@@ -6,6 +6,7 @@ export const pages = {
   log: 'Log',
   lists: 'Lists',
   rules: 'Rules',
+  network: 'Network',
   health: 'Health',
 } as const;
 export type PageName = keyof typeof pages;

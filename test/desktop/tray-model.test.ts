@@ -13,6 +13,7 @@ import {
 
 const ON: TrayState = {
   protection: { state: 'on', resumesAtMs: null },
+  takeover: { state: 'off', reason: '' },
   health: 'ok',
   degradedReasons: [],
   queries: 12_345,
@@ -36,6 +37,7 @@ test('on: offers three pauses and shows the counts', () => {
   assert.deepEqual(labels(view.groups), [
     ['On'],
     ['Block unwanted names', 'Pause for 5 minutes', 'Pause for 15 minutes', 'Pause for 60 minutes'],
+    ['Use for the whole machine'],
     ['Open Sluice', 'Quit'],
   ]);
   assert.deepEqual(trayItem(view, 'filtering'), {
@@ -64,6 +66,7 @@ test('off: only the switch brings it back', () => {
   assert.deepEqual(labels(view.groups), [
     ['Off: everything is let through'],
     ['Block unwanted names'],
+    ['Use for the whole machine'],
     ['Open Sluice', 'Quit'],
   ]);
   assert.deepEqual(trayItem(view, 'filtering').action, { kind: 'resume' });
@@ -76,6 +79,22 @@ test('degraded: says why, but a wish to be off shows first', () => {
   assert.equal(trayItem(view, 'reason-0').label, 'The disk is full.');
   assert.equal(trayView({ ...OFF, ...fault }, utc).icon, 'off');
   assert.equal(trayView({ ...PAUSED, ...fault }, utc).icon, 'paused');
+});
+
+test('the whole machine: a tick, what a click does, and a line when there is more to say', () => {
+  const of = (state: TrayState['takeover']['state'], reason = '') => {
+    const view = trayView({ ...ON, takeover: { state, reason } }, utc);
+    const { action, isChecked } = trayItem(view, 'takeover');
+    const line = view.groups.flat().find(({ id }) => id === 'takeover-state')?.label;
+    return [action?.kind, isChecked, line];
+  };
+  assert.deepEqual(of('off'), ['takeover', false, undefined]);
+  assert.deepEqual(of('off', 'probe: no answer'), ['takeover', false, 'probe: no answer']);
+  assert.deepEqual(of('applying'), [undefined, true, 'Taking over…']);
+  assert.deepEqual(of('on'), ['restore', true, 'Every program here asks Sluice']);
+  assert.deepEqual(of('degraded'), ['restore', true, 'Not everything asks Sluice']);
+  assert.deepEqual(of('portal'), ['restore', true, 'Open for a login page']);
+  assert.deepEqual(of('restoring'), [undefined, false, 'Giving back…']);
 });
 
 test('a long or many-line reason becomes one short line', () => {

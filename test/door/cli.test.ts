@@ -137,6 +137,35 @@ test('commands for people', async (t) => {
   assert.equal(status.version, '1.2.3');
 });
 
+test('imports, backups and the catalogue', async (t) => {
+  const { folder, lists } = await openDoors(t);
+  const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
+  const hosts = join(folder, 'hosts');
+  await writeFile(hosts, '0.0.0.0 bad.example\n192.168.1.2 nas.lan\nnot/a/rule\n');
+  const preview = await run('import', hosts, '--dry-run');
+  assert.match(preview.out, /^list of names: would take over\n {2}1 rules: \|\|bad\.example\^\n/);
+  assert.match(preview.out, /\nnot taken:\n {2}1 rules: /);
+  assert.equal((await run('rules')).out, 'no rules\n');
+  assert.match((await run('import', hosts, '--only', 'rules')).out, /taken over[^]*not asked for/);
+  assert.equal((await run('rules')).out, '||bad.example^\n');
+  assert.equal((await run('import', hosts, '--only', 'nothing')).code, 2);
+  assert.match((await run('import', join(folder, 'none'))).err, /none cannot be read/);
+
+  const backup = join(folder, 'backup.json');
+  assert.equal((await run('settings', 'export', backup)).out, `Written to ${backup}.\n`);
+  await run('rules', 'remove', '||bad.example^');
+  assert.match((await run('settings', 'import', backup)).out, /^Settings of 1 lists put back/);
+  assert.equal((await run('rules')).out, '||bad.example^\n');
+
+  assert.match((await run('lists', 'catalogue')).out, /^id +for +size[^]*\nstevenblack +general/);
+  assert.match((await run('lists', 'add', '--from-catalogue', 'urlhaus')).out, /names in all/);
+  assert.match((await run('lists', 'catalogue')).out, /urlhaus +malware +small +CC0 +added/);
+  assert.equal((await run('lists', 'add', 'OnlyName')).code, 2);
+  await run('lists', 'accept', 'Starter');
+  await run('lists', 'rollback', 'Starter');
+  assert.deepEqual([lists.accepted, lists.rolledBack], [['Starter'], ['Starter']]);
+});
+
 test('errors are one line with what to do, exit code 1; wrong usage is exit code 2', async (t) => {
   const { folder } = await openDoors(t);
   const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
@@ -226,4 +255,39 @@ test('allow and block, for a while and for a client; check tells it in words', a
     assert.equal((await run('allow', 'a.example', '--for', span)).code, 2, span);
   }
   assert.equal((await run('allow', '192.0.2.1')).code, 2);
+});
+
+test('the whole machine: takeover, network and restore through the instance', async (t) => {
+  const { folder, systemDns } = await openDoors(t);
+  const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
+  assert.match(
+    (await run('takeover')).out,
+    /^on: this machine asks Sluice: wlan0 through systemd-resolved\n$/,
+  );
+  assert.match((await run('network')).out, /^on: .*\nresolver: nobody is in charge\n/);
+  assert.equal((await run('restore')).out, 'as before\n');
+  assert.equal(systemDns.state.phase, 'off');
+  systemDns.failure = 'probe: no answer';
+  const refused = await run('takeover');
+  assert.deepEqual([refused.code, refused.out], [1, '']);
+  assert.match(
+    refused.err,
+    /^sluice: probe: no answer \(look at the reason; .* as it was before\)\n/,
+  );
+});
+
+test('restore works when nobody runs, from the journal alone', async (t) => {
+  const folder = await tempDir(t);
+  const before = process.env['SLUICE_JOURNAL_DIR'];
+  t.after(() => {
+    if (before === undefined) delete process.env['SLUICE_JOURNAL_DIR'];
+    else process.env['SLUICE_JOURNAL_DIR'] = before;
+  });
+  process.env['SLUICE_JOURNAL_DIR'] = join(folder, 'journal');
+  for (const argv of [['restore'], ['restore', '--only-leftovers']]) {
+    const { code, out } = await sluice('--data-dir', folder, ...argv);
+    assert.deepEqual([code, out], [0, 'the resolver was not taken over\n']);
+  }
+  const json = await sluice('--data-dir', folder, '--json', 'restore');
+  assert.equal((JSON.parse(json.out) as { outcome: string }).outcome, 'nothing');
 });

@@ -91,6 +91,7 @@ test('explain and Engine.handle decide alike, and name the same rule', () => {
       const config = configOf(made);
       const message = buildPolicy({
         version: 1,
+        instance: 'feed',
         filtering: made.filtering,
         config,
         rules: compileRules(config.rules),

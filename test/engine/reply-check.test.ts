@@ -150,6 +150,14 @@ describe('replies that do not parse to their end', () => {
     ['HINFO with three', withData('HINFO', text('x'), text('y'), text('z'))],
     ['NAPTR cut', withData('TYPE35', zeros(4), text('u'), text('E2U'))],
     ['RRSIG with a compressed signer', withData('RRSIG', zeros(18), [0xc0, 12])],
+    [
+      'HTTPS with a parameter that is cut off',
+      withData('HTTPS', u16(1), [0], u16(4), u16(8), zeros(4)),
+    ],
+    [
+      'SVCB with half a parameter',
+      withData('TYPE64', u16(1), [0], u16(4), u16(4), zeros(4), [0, 1]),
+    ],
     ['HTTPS with a compressed target', withData('HTTPS', u16(1), [0xc0, 12])],
     ['DNSKEY of 2 bytes', withData('TYPE48', [1, 1])],
     ['two OPTs', replyTo(query, { edns: {}, additionals: [opt] })],

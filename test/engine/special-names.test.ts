@@ -1,6 +1,8 @@
 /** Names that are answered locally and never asked upstream (main/engine/special-zones.ts). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { probeZone } from '../../main/engine/special-zones.ts';
+import { SuffixSet } from '../../main/engine/suffix-set.ts';
 import { a, header, records, replyTo } from '../support/dns-wire.ts';
 import { EngineHarness, policy, table } from '../support/engine-fakes.ts';
 
@@ -30,7 +32,8 @@ const NEGATIVE: readonly (readonly [string, number, string])[] = [
   ['local', 3, 'local'],
   ['db.internal', 3, 'internal'],
   ['nas.home.arpa', 3, 'home.arpa'],
-  ['home.arpa', 3, 'home.arpa'],
+  ['home.arpa', 0, 'home.arpa'],
+  ['1.default.service.arpa', 3, 'default.service.arpa'],
   ['1.2.3.10.in-addr.arpa', 3, '10.in-addr.arpa'],
   ['10.in-addr.arpa', 0, '10.in-addr.arpa'],
   ['1.0.0.127.in-addr.arpa', 3, '127.in-addr.arpa'],
@@ -115,4 +118,50 @@ test('the browser canary cannot be allowed by lists or rules, but ends with filt
   harness.engine.setPolicy(policy({ filtering: false, version: 2 }));
   harness.resolve(name, 'A', (query) => replyTo(query, { answers: [a(5)] }));
   assert.equal(header(harness.ask('x.onion', 'A')).rcode, 3, 'others stay, as the RFCs say');
+});
+
+describe('probe names of the takeover', () => {
+  const mine = 'c0ffee.probe.sluice.internal';
+  const settings = { probe: probeZone('c0ffee') };
+
+  for (const name of [mine, `12ab.${mine}`, '12AB.C0ffee.PROBE.sluice.internal']) {
+    test(`${name} comes from this instance, is no question, and is not logged`, () => {
+      for (const filtering of [true, false]) {
+        const harness = new EngineHarness({ ...settings, filtering });
+        assert.deepEqual(records(harness.ask(name, 'A'), 'answers'), [`${name} A 0 127.0.0.1`]);
+        assert.deepEqual(records(harness.ask(name, 'AAAA'), 'answers'), [`${name} AAAA 0 ::1`]);
+        const other = harness.ask(name, 'TXT');
+        assert.deepEqual([header(other).rcode, ...header(other).counts], [0, 1, 0, 1, 0]);
+        const counts = (['received', 'probes', 'answered', 'local', 'logged'] as const).map(
+          (counter) => harness.counter(counter),
+        );
+        assert.deepEqual(counts, [3, 3, 0, 0, 0]);
+      }
+    });
+  }
+
+  for (const name of [
+    'probe.sluice.internal',
+    'other.probe.sluice.internal',
+    'x.other.probe.sluice.internal',
+    `a.b.${mine}`,
+    'xc0ffee.probe.sluice.internal',
+    'sluice.internal',
+  ]) {
+    test(`${name} does not exist`, () => {
+      const harness = new EngineHarness(settings);
+      assert.equal(header(harness.ask(name, 'A')).rcode, 3);
+      assert.equal(harness.counter('local'), 1);
+    });
+  }
+
+  test('without an instance there are none', () => {
+    assert.equal(header(new EngineHarness().ask(`12ab.${mine}`, 'A')).rcode, 3);
+  });
+
+  test('they come first where "internal" has servers of its own', () => {
+    const harness = new EngineHarness({ ...settings, suffixes: new SuffixSet(['internal']) });
+    assert.equal(header(harness.ask(`12ab.${mine}`, 'A')).counts[1], 1);
+    assert.equal(harness.exchange.count, 0);
+  });
 });

@@ -118,3 +118,26 @@ test('durations: answers made here and answers that needed an upstream are apart
   assert.equal(harness.sink.last.durationUs, 37_007);
   assert.deepEqual([...histogram(harness, 0)], [[3, 1]]);
 });
+
+test('in a batch, latency counts from the arrival of all, and its end is read now and then', () => {
+  const harness = new EngineHarness({ lists });
+  harness.engine.beginBatch();
+  const durations: number[] = [];
+  for (let index = 0; index < 20; index++) {
+    harness.clock.us += 100;
+    harness.ask('ads.example', 'A');
+    durations.push(harness.sink.last.durationUs);
+  }
+  harness.engine.endBatch();
+  assert.equal(durations[0], 100, 'the first answer is exact');
+  for (const [index, durationUs] of durations.entries()) {
+    const exact = (index + 1) * 100;
+    assert.ok(
+      durationUs <= exact && durationUs > exact - 800,
+      `${String(index)}: ${String(durationUs)}`,
+    );
+  }
+  assert.equal(durations[16], 1_700);
+  harness.ask('ads.example', 'A');
+  assert.equal(harness.sink.last.durationUs, 0, 'outside a batch each packet has its own time');
+});

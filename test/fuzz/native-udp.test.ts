@@ -1,6 +1,6 @@
 /**
  * Fuzzes the UDP add-on under AddressSanitizer and UBSan, in a child process: see
- * test/native/fuzz-run.ts for what it does. FUZZ_SECONDS lengthens each run, FUZZ_SEED repeats one.
+ * test/native/fuzz-run.ts and client-fuzz-run.ts for what it does. FUZZ_SECONDS lengthens each run, FUZZ_SEED repeats one.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -37,6 +37,20 @@ describe('native UDP under sanitizers', { skip: missingForSanitizer() }, () => {
       const totals = JSON.parse(result.stdout.slice(3)) as Record<string, number>;
       t.diagnostic(JSON.stringify(totals));
       for (const name of ['sent', 'heard', 'exceptions', 'ended', 'opened']) {
+        assert.ok((totals[name] as number) > 0, `${name} is 0: ${result.stdout}`);
+      }
+    });
+
+    test(`random use of client sockets with sendmmsg faults: ${faults}`, async (t) => {
+      const seed = String(SEED + 100 + index);
+      t.diagnostic(`FUZZ_SEED=${seed}`);
+      const result = await runSanitized(addon, faults, 'client-fuzz-run.ts', [seed, SECONDS]);
+      const text = `seed ${seed}: exit ${String(result.code ?? result.signal)}\n${result.stderr}`;
+      assert.equal(result.code, 0, text);
+      assert.doesNotMatch(result.stderr, /AddressSanitizer|runtime error/, text);
+      const totals = JSON.parse(result.stdout.slice(3)) as Record<string, number>;
+      t.diagnostic(JSON.stringify(totals));
+      for (const name of ['opened', 'sent', 'heard', 'broken', 'nonsense', 'ended']) {
         assert.ok((totals[name] as number) > 0, `${name} is 0: ${result.stdout}`);
       }
     });

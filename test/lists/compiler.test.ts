@@ -4,9 +4,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { RuleSet } from '../../main/engine/rule-set.ts';
+import { RULE_BLOCK, RuleSet } from '../../main/engine/rule-set.ts';
 import { compileInThread, type CompileJob } from '../../main/lists/compiler.ts';
+import { ListStore } from '../../main/lists/store.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { rankOf } from './list-fixtures.ts';
 
 const never = new AbortController().signal;
 
@@ -42,6 +44,30 @@ test('compiles in a thread, tells progress, and saves what it returns', async (t
   assert.deepEqual(told, [[7, 65_536]]);
   assert.equal(done.snapshotError, '');
   assert.ok(readFileSync(job.snapshotPath).equals(new Uint8Array(done.rules.table)));
+});
+
+test('a snapshot with patterns and conditions comes back from disk whole, or not at all', async (t) => {
+  const directory = await tempDir(t);
+  const text = '||a.example^$dnstype=A\n/^ads[0-9]+\\./\n||wild*.example^\n||b.example^\n';
+  const job = jobFor(directory, text);
+  const done = await compileInThread(job, { signal: never, onProgress: () => undefined });
+  assert.ok(done.rules?.program);
+  const store = new ListStore(directory);
+  const loaded = store.loadSnapshot();
+  assert.ok(loaded);
+  for (const name of ['x.a.example', 'ads7.example', 'wildest.example', 'b.example']) {
+    assert.equal(rankOf(loaded, name), RULE_BLOCK, name);
+  }
+  assert.equal(rankOf(loaded, 'c.example'), 0);
+  const good = readFileSync(job.snapshotPath);
+  for (const at of [5, 70, good.length - 3, done.rules.table.byteLength + 9]) {
+    const bad = Buffer.from(good);
+    bad[at] = (bad[at] as number) ^ 0x20;
+    writeFileSync(job.snapshotPath, bad);
+    assert.equal(store.loadSnapshot(), null, `byte ${at}`);
+  }
+  writeFileSync(job.snapshotPath, good.subarray(0, good.length - 8));
+  assert.equal(store.loadSnapshot(), null);
 });
 
 test('a snapshot that cannot be saved does not cost the table', async (t) => {

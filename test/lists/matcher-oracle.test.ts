@@ -254,7 +254,7 @@ test('patterns without known bytes are taken up to a bound, then refused with th
   const bytes = new Uint8Array(Buffer.from(lines.join('\n')));
   const builder = new RuleSetBuilder();
   const { rules, ignored } = parseList(bytes, { format: 'adblock' }, builder);
-  assert.equal(rules, 6);
+  assert.equal(rules, 12);
   assert.match(ignored[0]?.reason ?? '', /without three known characters/);
   const same = Array.from({ length: 200 }, (_, index) => `/^onetwo[a-m]{${index + 1}}/`);
   const crowd = new RuleSetBuilder();

@@ -285,3 +285,26 @@ test('only so many calls wait, and closing fails those that do', async (t) => {
   assert.equal(codes.filter((code) => code === 'TOO_MANY').length, 8);
   assert.ok(codes.includes('LOG_UNAVAILABLE'));
 });
+
+test('the names asked for lately come once each, the most frequent first, within bounds', async (t) => {
+  const open = await openLog(t);
+  const { log, ring } = open;
+  const nowMs = Date.now();
+  for (const [name, times, ageMs] of [
+    ['often.example', 5, 60_000],
+    ['old.example', 9, 25 * 3_600_000],
+    ['seldom.example', 1, 1_000],
+    ['sometimes.example', 3, 3_600_000],
+  ] as const) {
+    for (let time = 0; time < times; time++) ring.push(facts(name, { timeMs: nowMs - ageMs }));
+  }
+  await stored(open);
+  const sinceMs = nowMs - 24 * 3_600_000;
+  assert.deepEqual(await log.usedNames(sinceMs, 100), [
+    'often.example',
+    'sometimes.example',
+    'seldom.example',
+  ]);
+  assert.deepEqual(await log.usedNames(sinceMs, 2), ['often.example', 'sometimes.example']);
+  assert.deepEqual(await log.usedNames(nowMs + 1, 2), []);
+});

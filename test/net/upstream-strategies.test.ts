@@ -1,16 +1,13 @@
 /**
- * Whom the pool asks: strategies, suffixes, refusing servers, being offline, time servers while the
- * clock is wrong, and cookies.
+ * Whom the pool asks: strategies, suffixes, refusing servers, being offline, and cookies. Time servers
+ * while the clock is wrong are in test/scenario/clock-1970.rpl.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decode, encode } from 'dns-packet';
-import type { Clock } from '../../main/engine/ports.ts';
-import { systemClock } from '../../main/net/clock.ts';
 import { parseUpstream } from '../../main/net/upstream-address.ts';
 import { makePlan } from '../../main/net/upstream-plan.ts';
 import type { PlanSettings, Strategy } from '../../main/net/upstream-plan.ts';
-import { MADE_MS } from '../../main/net/wall-clock.ts';
 import { certificates } from '../support/certificates.ts';
 import { readAnswer } from '../support/dns-client.ts';
 import {
@@ -207,45 +204,6 @@ test('one slow recursion on the only server is waited for, not taken for being o
   for (const name of ['a.example', 'b.example', 'c.example']) {
     assert.equal(addressIn(await ask(pool, name)), addressOfName(name));
   }
-});
-
-test('a clock in 1970: certificates are explained, time servers resolve, recovery by itself', async (t) => {
-  const all = await certificates();
-  let wallMs = 0;
-  const clock: Clock = { nowUs: () => systemClock.nowUs(), wallMs: () => wallMs };
-  // The certificate of the future stands for every certificate in 1970.
-  const secure = await FakeSecureUpstream.open(t, 'tls', all.notYetValid, answerByName);
-  const plain = await FakeUpstream.open(t, answerByName);
-  const { port } = secure;
-  const troubles: (string | null)[] = [];
-  const { pool } = openPlan(
-    t,
-    { upstreams: [secure.text()], bootstrap: [plain.endpoint] },
-    {
-      clock,
-      authorities: [all.authority],
-      onTrouble: (_upstream, reason) => {
-        troubles.push(reason);
-      },
-    },
-  );
-  assert.equal((await ask(pool, 'www.example')).reply, null);
-  assert.match(troubles[0] ?? '', /clock of this machine says 1970-01-01/);
-  for (const name of ['0.debian.pool.ntp.org', 'time.windows.com', 'ntp1.corp.example']) {
-    const outcome = await ask(pool, name);
-    assert.equal(addressIn(outcome), addressOfName(name));
-    assert.equal(outcome.upstream, -1);
-  }
-  assert.equal((await ask(pool, 'www.ntp.org.evil.example')).reply, null);
-  assert.equal(plain.queries.length, 3);
-  // The clock is set, and with it certificates become valid.
-  secure.close();
-  await FakeSecureUpstream.open(t, 'tls', all.good, answerByName, port);
-  wallMs = MADE_MS + 1;
-  const outcome = await ask(pool, '0.debian.pool.ntp.org');
-  assert.equal(outcome.upstream, 0);
-  assert.equal(plain.queries.length, 3);
-  assert.equal(troubles.at(-1), null);
 });
 
 test('a plan asks bootstrap servers for nothing when a default upstream is plain', () => {

@@ -1,7 +1,8 @@
 /**
  * Made-up answers of a service, for the fake service and the tests of the window.
  */
-import type { ListStatus, LiveUpdate, Status } from '../../main/contract/methods.ts';
+import { NO_UPDATES } from '../support/list-news.ts';
+import type { ListStatus, LiveUpdate, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
 
 const allowedNames = [
@@ -101,6 +102,7 @@ export function fakeLog(count: number, nowMs: number): QueryEvent[] {
 export function fakeLists(nowMs: number): ListStatus[] {
   return [
     {
+      ...NO_UPDATES,
       name: 'StevenBlack',
       url: 'https://lists.example/hosts',
       format: 'hosts',
@@ -120,6 +122,7 @@ export function fakeLists(nowMs: number): ListStatus[] {
       error: '',
     },
     {
+      ...NO_UPDATES,
       name: 'Tracker domains',
       url: 'https://trackers.example/domains.txt',
       format: 'auto',
@@ -132,6 +135,7 @@ export function fakeLists(nowMs: number): ListStatus[] {
       error: 'the address serves a web page (HTML), not a list',
     },
     {
+      ...NO_UPDATES,
       name: 'Family',
       url: 'file:///etc/sluice/family.txt',
       format: 'domains',
@@ -160,6 +164,10 @@ export function fakeStatus(nowMs: number): Status {
     startedAtMs: nowMs - 5 * 3_600_000,
     listening: ['127.0.0.1:53', '[::1]:53'],
     protection: { state: 'on', resumesAtMs: null },
+    takeover: {
+      ...{ state: 'off', reason: '', owner: '', covered: [] },
+      portal: { phase: 'clear', endsAtMs: null },
+    },
     totals: {
       queries: 48_210,
       forwarded: 19_800,
@@ -186,6 +194,67 @@ export function fakeStatus(nowMs: number): Status {
   };
 }
 
+/** A laptop with two links and a tunnel. */
+export function fakeNetwork(takeover: Status['takeover'], nowMs: number): MethodOutput<'network'> {
+  const isOn = takeover.state !== 'off';
+  const ours = ['127.0.0.1:5353', '[::1]:5353'];
+  const link = (label: string, servers: string[]) => ({
+    ...{ label, isCovered: isOn, reason: isOn ? '' : 'Sluice is off', routingDomains: [] },
+    servers: isOn ? ours : servers,
+    serversBefore: servers,
+  });
+  return {
+    takeover,
+    owners: [
+      {
+        ...{ name: 'systemd-resolved', isPresent: true, isInCharge: true },
+        detail: '/etc/resolv.conf leads to its stub',
+      },
+    ],
+    links: [
+      link('eth0', ['192.168.1.1']),
+      {
+        ...{ label: 'tun0', isCovered: false, reason: 'a tunnel keeps its own servers' },
+        ...{ servers: ['10.8.0.1'], serversBefore: ['10.8.0.1'], routingDomains: ['corp.example'] },
+      },
+      link('wlan0', ['192.168.1.1', 'fd00::1']),
+    ],
+    journal: {
+      directory: '/home/ann/.local/state/sluice/system-dns',
+      writtenAtMs: isOn ? nowMs - 90_000 : null,
+    },
+    lastRescue: {
+      ...{ outcome: 'restored', detail: 'all is as before', items: [] },
+      ...{ atMs: nowMs - 26 * 3_600_000, verdict: 'app-ended' },
+    },
+    bypasses: [
+      {
+        ...{ what: 'Firefox', state: 'prevented' },
+        detail: 'The policy of Firefox sets DNS over HTTPS to "off".',
+      },
+      {
+        ...{ what: 'Docker', state: 'bypasses' },
+        detail: 'Containers do not reach a resolver on loopback; Docker gives them public servers.',
+      },
+    ],
+    ladder: [
+      {
+        ...{ id: 'owner-port', state: 'works', installs: '', undo: '' },
+        title: 'The system resolver can ask another port',
+        explains: 'systemd-resolved asks Sluice on the port it has. Nothing has to be installed.',
+      },
+      {
+        ...{ id: 'low-ports', state: 'possible' },
+        title: 'Allow ports from 53 to every program of this machine',
+        explains: 'One setting of the kernel, kept over restarts.',
+        installs:
+          'echo net.ipv4.ip_unprivileged_port_start=53 | sudo tee /etc/sysctl.d/60-sluice-port-53.conf\nsudo sysctl --system',
+        undo: 'sudo rm /etc/sysctl.d/60-sluice-port-53.conf\nsudo sysctl net.ipv4.ip_unprivileged_port_start=1024',
+      },
+    ],
+  };
+}
+
 /** A live update that says what a status says, with some rows. */
 export function fakeUpdate(
   status: Status,
@@ -193,12 +262,13 @@ export function fakeUpdate(
   rowsLeftOut: number,
   timeMs: number,
 ): LiveUpdate {
-  const { totals, protection, health, degradedReasons, queues } = status;
+  const { totals, protection, takeover, health, degradedReasons, queues } = status;
   return {
     timeMs,
     totals,
     latency: status.latency,
     protection,
+    takeover,
     health,
     degradedReasons,
     queues,
@@ -235,5 +305,27 @@ export function fakeStatistics(sinceMs: number, untilMs: number, stepMinutes: nu
       { name: 'beacon.a-rather-long-name.analytics.example', count: 64 },
     ],
     topClients: [{ client: '127.0.0.1', count: 9_120 }],
+  };
+}
+
+/** One that is well, one that is not, one that was never asked. */
+export function fakeUpstreams(): MethodOutput<'upstreams.list'> {
+  const none = { roundTripUs: 0, sent: 0, answered: 0, failures: 0, connections: 0, resumed: 0 };
+  return {
+    strategy: 'in-order',
+    upstreams: [
+      {
+        ...none,
+        ...{ upstream: '9.9.9.9', protocol: 'udp', state: 'up', trouble: '' },
+        ...{ roundTripUs: 14_300, sent: 1_204, answered: 1_201, failures: 3 },
+      },
+      {
+        ...none,
+        ...{ upstream: 'tls://dns.example', protocol: 'tls', state: 'down' },
+        ...{ sent: 40, answered: 12, failures: 28, connections: 5 },
+        trouble: 'its certificate has expired',
+      },
+      { ...none, ...{ upstream: '10.0.0.1', protocol: 'udp', state: 'untried', trouble: '' } },
+    ],
   };
 }

@@ -2,10 +2,18 @@
  * The methods of the fake service: enough state that what is changed can be seen to have changed.
  */
 import type { ErrorCode } from '../../main/contract/errors.ts';
-import type { ListStatus, Status } from '../../main/contract/methods.ts';
+import type { ListStatus, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
+import { NO_UPDATES } from '../support/list-news.ts';
 import { fakeCheck } from './fake-check.ts';
-import { fakeLists, fakeLog, fakeStatistics, fakeStatus } from './fake-data.ts';
+import {
+  fakeLists,
+  fakeLog,
+  fakeNetwork,
+  fakeStatistics,
+  fakeStatus,
+  fakeUpstreams,
+} from './fake-data.ts';
 
 /** A failure that the service tells with a code. */
 export class FakeRefusal extends Error {
@@ -22,9 +30,14 @@ export type MethodArguments = Record<string, string | number | boolean | undefin
 export class FakeMethods {
   status: Status;
   lists: ListStatus[];
+  upstreams: MethodOutput<'upstreams.list'> = fakeUpstreams();
   rules: string[] = ['||ads.example.com^', '@@||good.example^'];
   temporary: { rule: string; endsAtMs: number }[] = [];
   log: QueryEvent[];
+  /** Why taking over fails; '' when it does not. */
+  takeoverFailure = '';
+  /** Why there is no report of the network. */
+  networkFailure = '';
   /** Said of every search. */
   isIncomplete = false;
   /** No answer is given before this. */
@@ -44,11 +57,20 @@ export class FakeMethods {
     switch (name) {
       case 'status':
         return this.status;
+      case 'upstreams.list':
+        return this.upstreams;
       case 'pause':
         return this.#protect(input['minutes'] === undefined ? undefined : Number(input['minutes']));
       case 'resume':
         this.status.protection = { state: 'on', resumesAtMs: null };
         return this.status.protection;
+      case 'network':
+        if (this.networkFailure !== '') throw new FakeRefusal('INTERNAL', this.networkFailure);
+        return fakeNetwork(this.status.takeover, Date.now());
+      case 'takeover':
+      case 'restore':
+      case 'portal':
+        return this.#takeover(name, input);
       case 'queries.search':
         return this.#search(input);
       case 'statistics':
@@ -70,6 +92,29 @@ export class FakeMethods {
         ? { state: 'off', resumesAtMs: null }
         : { state: 'paused', resumesAtMs: Date.now() + minutes * 60_000 };
     return this.status.protection;
+  }
+
+  #takeover(name: string, input: MethodArguments) {
+    const on = { state: 'on', owner: 'systemd-resolved', covered: ['eth0', 'wlan0'] } as const;
+    const clear = { phase: 'clear', endsAtMs: null } as const;
+    if (this.takeoverFailure !== '' && name === 'takeover') {
+      throw new FakeRefusal('TAKEOVER_FAILED', this.takeoverFailure);
+    }
+    if (name === 'restore') {
+      this.status.takeover = {
+        ...{ state: 'off', reason: '', owner: '', covered: [], portal: clear },
+      };
+      return { outcome: 'restored', detail: 'the resolver is as it was before', items: [] };
+    }
+    const isOpen = name === 'portal' && input['open'] === true;
+    this.status.takeover = {
+      ...on,
+      covered: [...on.covered],
+      reason: isOpen ? 'names go past the filter to the servers of this network' : '',
+      state: isOpen ? 'portal' : 'on',
+      portal: isOpen ? { phase: 'open', endsAtMs: Date.now() + 300_000 } : clear,
+    };
+    return this.status.takeover;
   }
 
   #search(input: MethodArguments) {
@@ -142,6 +187,7 @@ export class FakeMethods {
     this.lists = [
       ...this.lists,
       {
+        ...NO_UPDATES,
         name,
         url: String(input['url']),
         format: String(input['format'] ?? 'auto'),

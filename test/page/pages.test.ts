@@ -1,16 +1,18 @@
-/** Log, Lists, Rules and Health in a real browser; and all pages by keyboard, narrow and dark. */
+/** Log, Lists, Rules, Network and Health in a real browser; and all pages by keyboard, narrow and dark. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fakeUpdate } from './fake-data.ts';
 import { describeWindow, eventually, styleOf } from './window-under-test.ts';
 
 const rows = 'tbody tr';
-const paths = ['activity', 'log', 'lists', 'rules', 'health'] as const;
+const paths = ['activity', 'log', 'lists', 'rules', 'network', 'health'] as const;
 /** What each page shows once its data has come. */
 const settled = {
   activity: 'canvas',
   log: rows,
   lists: 'summary',
   rules: rows,
+  network: rows,
   health: rows,
 } as const;
 
@@ -211,9 +213,72 @@ describeWindow('pages', (lab) => {
     });
     await page.getByText('The log database is read-only.').waitFor();
     await page.getByText('dig @127.0.0.1 -p 5353 example.com').waitFor();
-    assert.match(await page.locator(rows).first().innerText(), /Log\s+3\s+4,096\s+12/);
+    const queues = page.getByRole('region', { name: 'Queues' }).locator(rows);
+    assert.match(await queues.first().innerText(), /Log\s+3\s+4,096\s+12/);
     await page.getByRole('link', { name: 'Lists' }).click();
     await page.getByText('Sluice works, but something needs attention').waitFor();
+  });
+
+  test('health: upstream servers in plain words, and fresh while queries come in', async () => {
+    const { page, service } = await lab().open({ path: '#/health' });
+    const servers = page.getByRole('region', { name: 'Upstream servers' }).locator(rows);
+    await servers.nth(2).waitFor();
+    const [up = '', down = '', untried = ''] = await servers.allInnerTexts();
+    assert.match(up, /^9\.9\.9\.9\s+not encrypted\s+Answers\s+14 ms\s+1,204\s+3$/);
+    assert.match(
+      down,
+      /DNS over TLS\)\s+Does not answer\s+Its certificate has expired\.\s+–\s+40\s+28$/,
+    );
+    assert.match(untried, /Not asked yet\s+–\s+0\s+0$/);
+    const [first, second] = service.methods.upstreams.upstreams;
+    assert.ok(first && second);
+    Object.assign(second, { state: 'slow', roundTripUs: 420_000, trouble: '' });
+    await eventually(async () => {
+      service.emit(fakeUpdate(service.methods.status, [], 0, Date.now()));
+      assert.match(await servers.nth(1).innerText(), /Answers slowly\s+420 ms\s+40\s+28$/);
+    });
+  });
+
+  test('network: the switch, what is covered, a login page, and the way back', async () => {
+    const { page, service } = await lab().open({ path: '#/network' });
+    const whole = page.getByRole('switch', { name: 'Use Sluice for the whole machine' });
+    await page.getByText('Sluice is off').first().waitFor();
+    await whole.click();
+    await page.getByRole('heading', { name: 'The whole machine asks Sluice' }).waitFor();
+    await eventually(async () => {
+      const texts = await page.locator(rows).allInnerTexts();
+      assert.deepEqual(
+        texts.map((text) => text.split(/\s+/).slice(0, 2).join(' ')),
+        ['eth0 yes', 'tun0 no', 'wlan0 yes'],
+      );
+    });
+    await page.getByText('goes past Sluice', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Open a login page' }).click();
+    await page.getByRole('heading', { name: /^Open for a login page 4:5\d left$/ }).waitFor();
+    await page.getByRole('button', { name: 'Filter again' }).click();
+    assert.equal(await whole.getAttribute('aria-checked'), 'true');
+    await page.getByRole('button', { name: 'Give back now' }).click();
+    await page.getByText('The system resolver is as it was before.').waitFor();
+    assert.equal(await whole.getAttribute('aria-checked'), 'false');
+    assert.deepEqual(service.callsOf('portal'), [{ open: true }, { open: false }]);
+    await page.getByText('Commands, and how to take it away again').click();
+    await page.getByText('sudo sysctl net.ipv4.ip_unprivileged_port_start=1024').waitFor();
+  });
+
+  test('network: a takeover that fails says why; giving back needs no report', async () => {
+    const { page, service, faults } = await lab().open({
+      path: '#/network',
+      prepare({ methods }) {
+        methods.takeoverFailure = 'owner: nobody owns the resolver of this system';
+        methods.networkFailure = 'resolvectl hangs';
+      },
+    });
+    await page.getByText('This could not be loaded').waitFor();
+    await page.getByRole('switch').click();
+    await page.getByText('Owner: nobody owns the resolver of this system.').waitFor();
+    await page.getByRole('button', { name: 'Give back now' }).click();
+    await eventually(() => assert.equal(service.callsOf('restore').length, 1));
+    for (const fault of faults.splice(0)) assert.match(fault, /status of 400/);
   });
 
   test('keyboard alone reaches pages, the switch, choices and row buttons', async () => {

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { a, header, records } from '../support/dns-wire.ts';
+import { a, header, records, soa } from '../support/dns-wire.ts';
 import { Gateway, replying } from '../support/gateway.ts';
 
 const CASES: readonly (readonly [name: string, type: string, rcode: number, answers: number])[] = [
@@ -20,7 +20,13 @@ const CASES: readonly (readonly [name: string, type: string, rcode: number, answ
   ['x.internal', 'A', 3, 0],
   ['x.alt', 'A', 3, 0],
   ['1.1.168.192.in-addr.arpa', 'PTR', 3, 0],
-  ['10.in-addr.arpa', 'SOA', 0, 0],
+  ['10.in-addr.arpa', 'SOA', 0, 1],
+  ['10.in-addr.arpa', 'A', 0, 0],
+  ['home.arpa', 'NS', 0, 1],
+  ['home.arpa', 'A', 0, 0],
+  ['x.default.service.arpa', 'SRV', 3, 0],
+  ['nas.home.arpa', 'DS', 3, 0],
+  ['x.local', 'DS', 3, 0],
   ['1.0.0.127.in-addr.arpa', 'PTR', 3, 0],
   ['5.64.100.in-addr.arpa', 'PTR', 3, 0],
   ['x.d.f.ip6.arpa', 'PTR', 3, 0],
@@ -37,6 +43,27 @@ test('all are answered here, negative ones with an SOA', async (t) => {
     if (answers === 0) assert.match(records(answer, 'authorities')[0] ?? '', / SOA /, name);
   }
   assert.equal(gateway.upstream.queries.length, 0);
+});
+
+test('an empty zone has an SOA and an NS (RFC 6303 §3)', async (t) => {
+  const gateway = await Gateway.open(t, replying({ answers: [a(60)] }));
+  const soa = await gateway.ask('168.192.in-addr.arpa', 'SOA', { edns: {} });
+  assert.match(
+    records(soa, 'answers')[0] ?? '',
+    /^168\.192\.in-addr\.arpa SOA 10800 .*"minimum":10800/,
+  );
+  assert.ok(header(soa).aa);
+  const ns = await gateway.ask('Home.ARPA', 'NS');
+  assert.deepEqual(records(ns, 'answers'), ['Home.ARPA NS 10800 Home.ARPA']);
+});
+
+test('whether such a zone is signed is for its parent to say (RFC 8375 §4)', async (t) => {
+  const gateway = await Gateway.open(t, replying({ authorities: [soa(60, 60, 'arpa')] }));
+  for (const name of ['home.arpa', '10.in-addr.arpa', 'resolver.arpa']) {
+    const answer = await gateway.ask(name, 'DS', { edns: { dnssecOk: true } });
+    assert.deepEqual([header(answer).rcode, header(answer).aa], [0, false], name);
+  }
+  assert.equal(gateway.upstream.queries.length, 3);
 });
 
 test('their neighbours are asked upstream', async (t) => {

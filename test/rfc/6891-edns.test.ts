@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { a, header, optRecord, question, readOpt } from '../support/dns-wire.ts';
+import { a, header, optRecord, question, readOpt, replyTo, soa } from '../support/dns-wire.ts';
 import { Gateway, replying } from '../support/gateway.ts';
 
 const many = Array.from({ length: 60 }, (_, index) => a(60, 192, 0, 2, index));
@@ -18,6 +18,34 @@ describe('OPT', () => {
       assert.equal(readOpt(answer) !== null, hasEdns);
       assert.equal(header(answer).counts[3], hasEdns ? 1 : 0);
     }
+  });
+
+  test('of opcodes that are not implemented, too', async (t) => {
+    const gateway = await Gateway.open(t, replying({}));
+    for (const opcode of [1, 2, 4, 5, 6, 15]) {
+      const options = { opcode, edns: { dnssecOk: true } };
+      const answer = await gateway.ask('www.example', 'SOA', options);
+      assert.deepEqual([header(answer).rcode, header(answer).opcode], [4, opcode]);
+      assert.equal(readOpt(answer)?.dnssecOk, true);
+      const plain = await gateway.ask('www.example', 'SOA', { opcode });
+      assert.equal(readOpt(plain), null);
+    }
+  });
+
+  test('of a NOTIFY with a record, and of a query without a question, too', async (t) => {
+    const gateway = await Gateway.open(t, replying({}));
+    const notify = replyTo(question('www.example', 'SOA', { opcode: 4 }), {
+      ...{ answers: [soa(60, 60)], edns: {} },
+    });
+    notify[2] = 0x24;
+    notify[3] = 0;
+    const refused = await gateway.send(notify);
+    assert.deepEqual([header(refused).rcode, header(refused).opcode], [4, 4]);
+    assert.equal(readOpt(refused)?.size, 1_232);
+    const bare = Uint8Array.from([0x12, 0x34, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, ...optRecord({})]);
+    const flawed = await gateway.send(bare);
+    assert.deepEqual([header(flawed).rcode, ...header(flawed).counts], [1, 0, 0, 0, 1]);
+    assert.equal(readOpt(flawed)?.size, 1_232);
   });
 
   test('two of them, or one whose options are cut, are a format error', async (t) => {

@@ -11,26 +11,11 @@ import { describe, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { exchangeUdp, splitEndpoint } from '../support/dns-client.ts';
 import { header, question, records } from '../support/dns-wire.ts';
-import { table } from '../support/engine-fakes.ts';
-import { byTransport } from '../support/fake-upstream.ts';
-import { Gateway, replying } from '../support/gateway.ts';
-import { peerAnswers } from '../support/peer-upstream.ts';
+import { openPeerGateway } from '../support/peer-upstream.ts';
 import { findTool, missingTools } from '../support/tools.ts';
 import { freePort } from '../../bench/load/target.ts';
 
 const run = promisify(execFile);
-
-function open(t: TestContext): Promise<Gateway> {
-  const whole = replying(peerAnswers);
-  const behaviour = byTransport(
-    (query, upstream) =>
-      query.name.toLowerCase().startsWith('big')
-        ? replying({ tc: true })(query, upstream)
-        : whole(query, upstream),
-    whole,
-  );
-  return Gateway.open(t, behaviour, { lists: table(['ads.example']) });
-}
 
 async function folderFor(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-peer-'));
@@ -45,7 +30,7 @@ describe('tools', () => {
     ['drill', '-p', ['-a']], // -a: over TCP when an answer was cut
   ] as const) {
     test(tool, { skip: missingTools(tool) }, async (t) => {
-      const gateway = await open(t);
+      const gateway = await openPeerGateway(t);
       const { port } = splitEndpoint(gateway.udp);
       const ask = async (...args: string[]): Promise<string> => {
         const all = ['@127.0.0.1', portFlag, String(port), ...fixed, ...args];
@@ -136,7 +121,7 @@ newServer{address="127.0.0.1:${String(port)}", checkName="www.site.example."}
   ];
   for (const { tool, args, config } of forwarders) {
     test(tool, { skip: missingTools(tool), timeout: 60_000 }, async (t) => {
-      const gateway = await open(t);
+      const gateway = await openPeerGateway(t);
       const folder = await folderFor(t);
       const own = await freePort();
       const file = join(folder, 'peer.conf');

@@ -11,6 +11,7 @@ import type { UpstreamUse } from '../../main/dataplane/data-plane.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
 import type { OwnAnswer } from '../../main/dataplane/own-question.ts';
 import type { CachedItem } from '../../main/engine/cache-view.ts';
+import type { ListMemory } from '../../main/lists/meta.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import type { UpstreamState } from '../../main/net/upstream.ts';
 import type { ServiceClock } from '../../main/service/clock.ts';
@@ -25,6 +26,9 @@ import { resourcePath } from '../../main/service/resources.ts';
 import { loadServices } from '../../main/service/services.ts';
 import { Service } from '../../main/service/service.ts';
 import { TemporaryRules } from '../../main/service/temporary-rules.ts';
+import type { NetworkChange } from '../../main/service/network-watch.ts';
+import { TakeoverSwitch } from '../../main/service/takeover-switch.ts';
+import type { SystemDnsPart } from '../../main/service/takeover-switch.ts';
 import { UpstreamNotices } from '../../main/service/upstream-notices.ts';
 
 /** Both clocks start at a fixed moment and move only when told to. */
@@ -145,7 +149,6 @@ export class FakePlane implements PlanePart {
 
   flushed: (string | undefined)[] = [];
   items: CachedItem[] = [];
-  networkChanges = 0;
 
   flushCache(): void {
     this.flushed.push(undefined);
@@ -169,10 +172,6 @@ export class FakePlane implements PlanePart {
     return Promise.resolve(this.answer);
   }
 
-  networkChanged(): void {
-    this.networkChanges++;
-  }
-
   close(): Promise<void> {
     return Promise.resolve();
   }
@@ -192,6 +191,29 @@ export class FakeLists implements ListsPart {
 
   refresh(name?: string): Promise<void> {
     this.refreshed.push(name);
+    return Promise.resolve();
+  }
+
+  memories: ListMemory[] = [];
+
+  memory(): ListMemory[] {
+    return this.memories;
+  }
+
+  remember(memory: readonly ListMemory[]): void {
+    this.memories = [...memory];
+  }
+
+  accepted: string[] = [];
+  rolledBack: string[] = [];
+
+  accept(name: string): Promise<void> {
+    this.accepted.push(name);
+    return Promise.resolve();
+  }
+
+  rollBack(name: string): Promise<void> {
+    this.rolledBack.push(name);
     return Promise.resolve();
   }
 
@@ -247,6 +269,57 @@ export class FakeLog implements LogPart {
   }
 }
 
+/** The takeover, of which only the states are real. */
+export class FakeSystemDns implements SystemDnsPart {
+  state: SystemDnsPart['state'] = {
+    ...{ phase: 'off', reason: '', step: '', owner: '', covered: [], uncovered: [] },
+  };
+  portal: SystemDnsPart['portal'] = { phase: 'clear', endsAtMs: null, servers: [] };
+  /** Why taking over fails; '' when it does not. */
+  failure = '';
+  calls: string[] = [];
+  onChange: () => void = () => undefined;
+
+  takeOver(): Promise<SystemDnsPart['state']> {
+    this.calls.push('takeOver');
+    if (this.failure !== '') {
+      return Promise.reject(new AppError('TAKEOVER_FAILED', this.failure));
+    }
+    this.become({ phase: 'on', owner: 'systemd-resolved', covered: ['wlan0'] });
+    return Promise.resolve(this.state);
+  }
+
+  giveBack() {
+    this.calls.push('giveBack');
+    this.become({ phase: 'off', owner: '', covered: [] });
+    return Promise.resolve({ outcome: 'restored', detail: 'as before', items: [] } as const);
+  }
+
+  become(state: Partial<SystemDnsPart['state']>): void {
+    this.state = { ...this.state, ...state };
+    this.onChange();
+  }
+
+  openPortal(): SystemDnsPart['portal'] {
+    const endsAtMs = performance.now() + 300_000;
+    this.portal = { phase: 'open', endsAtMs, servers: ['10.0.0.1'] };
+    return this.portal;
+  }
+
+  closePortal(): SystemDnsPart['portal'] {
+    this.portal = { phase: 'over', endsAtMs: null, servers: [] };
+    return this.portal;
+  }
+
+  network(): ReturnType<SystemDnsPart['network']> {
+    return Promise.resolve({
+      ...{ state: this.state, portal: this.portal, owners: [], links: [], lastRescue: null },
+      journal: { directory: '/state', writtenAtMs: null },
+      ...{ bypasses: [], ladder: [] },
+    });
+  }
+}
+
 /** A service over stand-ins, on a real settings file. */
 export async function fakeService(directory: string, clock: ServiceClock = new FakeClock()) {
   const plane = new FakePlane();
@@ -268,11 +341,12 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     ...{ directory, clock, health },
     onChange: () => late.service?.rulesChanged(),
   });
+  const instance = 'feed';
   const neighbours = new FakeNeighbours();
   const filters = new Filters();
   await loadServices(store.config);
   const policy = buildPolicy({
-    version: 1,
+    ...{ version: 1, instance },
     filtering: protection.isFiltering,
     config: store.config,
     rules: compileRules(store.config.rules),
@@ -284,19 +358,29 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
       neighbours: new Map(),
     }),
   });
+  const network: { change: NetworkChange } = { change: 'none' };
+  const systemDns = new FakeSystemDns();
+  const takeover = new TakeoverSwitch({
+    ...{ systemDns, clock, health },
+    file: join(directory, 'takeover.json'),
+  });
+  systemDns.onChange = () => {
+    takeover.changed();
+  };
   const bootstraps: (readonly string[])[] = [];
   const hosts: (readonly string[])[] = [];
   const service = new Service({
     ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy },
-    ...{ filters, temporary },
+    ...{ filters, temporary, instance, takeover },
     logRing: () => ({ depth: 7, capacity: 4096 }),
     setBootstrap: (servers) => bootstraps.push(servers),
     addressBook: { setHosts: (names) => hosts.push(names), networkChanged: () => undefined },
     upstreamNotices: new UpstreamNotices(health),
-    network: { hasChanged: () => false },
+    network: { look: () => network.change },
     neighbours: neighbours.sources,
   });
   late.service = service;
   const made = { service, plane, lists, log, health, store, protection, temporary, file };
-  return { ...made, bootstraps, hosts, clock, neighbours };
+  const rest = { bootstraps, hosts, clock, neighbours, takeover, systemDns, network };
+  return { ...made, ...rest };
 }

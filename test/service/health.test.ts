@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ListStatus } from '../../main/contract/methods.ts';
 import { Health, LATELY_MS, type HealthInput } from '../../main/service/health.ts';
+import { NO_UPDATES } from '../support/list-news.ts';
 import { FakeClock, FakeLog, FakePlane } from './fakes.ts';
 
 const log = new FakeLog().state;
@@ -13,6 +14,7 @@ function list(values: Partial<ListStatus>): ListStatus {
   return {
     ...{ name: 'L', url: 'https://l.example/', format: 'auto', enabled: true, names: 0 },
     ...{ ignored: [], updatedAtMs: null, checkedAtMs: 1, state: 'ok', error: '' },
+    ...NO_UPDATES,
     ...values,
   };
 }

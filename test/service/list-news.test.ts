@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ListStatus } from '../../main/contract/methods.ts';
 import { ListNews } from '../../main/service/list-news.ts';
+import { NO_UPDATES } from '../support/list-news.ts';
 
 function list(state: ListStatus['state'], error = '', updatedAtMs: number | null = null) {
   const rest = { url: '', format: '', enabled: true, names: 0, ignored: [], checkedAtMs: null };
-  return [{ name: 'Ads', state, error, updatedAtMs, ...rest }];
+  return [{ ...NO_UPDATES, name: 'Ads', state, error, updatedAtMs, ...rest }];
 }
 
 test('a list that fails, goes on failing for the same and another reason, and recovers', () => {

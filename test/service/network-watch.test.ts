@@ -1,30 +1,85 @@
 /**
- * What counts as another network: other addresses, a sleep; and what does not.
+ * What counts as another network, and what only costs the connections: other addresses, a sleep.
  */
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { NetworkWatch } from '../../main/service/network-watch.ts';
+import { defaultGateways, NetworkWatch } from '../../main/service/network-watch.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { FakeClock } from './fakes.ts';
 
 const LOOPBACK = { address: '127.0.0.1', family: 'IPv4', internal: true };
 const v4 = (address: string) => ({ address, family: 'IPv4', internal: false });
 const v6 = (address: string) => ({ address, family: 'IPv6', internal: false });
 
-test('other addresses, none, and a sleep are changes; each is told once', () => {
+test('other addresses, none, and a sleep cost the connections; each is told once', () => {
   const clock = new FakeClock();
   let addresses = [LOOPBACK, v4('192.168.1.5'), v6('2001:db8:1:2:aaaa::1')];
-  const watch = new NetworkWatch(clock, () => addresses);
-  assert.equal(watch.hasChanged(), false);
+  const watch = new NetworkWatch(
+    clock,
+    () => addresses,
+    () => ['wlan0 0101A8C0'],
+  );
+  assert.equal(watch.look(), 'none');
   addresses = [v6('2001:db8:1:2:bbbb::7'), v4('192.168.1.5'), LOOPBACK];
-  assert.equal(watch.hasChanged(), false, 'order, and a temporary IPv6 address');
-  addresses = [LOOPBACK, v4('10.0.0.7')];
-  assert.equal(watch.hasChanged(), true);
-  assert.equal(watch.hasChanged(), false);
+  assert.equal(watch.look(), 'none', 'order, and a temporary IPv6 address');
+  addresses = [LOOPBACK, v4('192.168.1.77')];
+  assert.equal(watch.look(), 'sockets');
+  assert.equal(watch.look(), 'none');
   addresses = [LOOPBACK];
-  assert.equal(watch.hasChanged(), true);
+  assert.equal(watch.look(), 'sockets');
   clock.advance(60_000);
-  assert.equal(watch.hasChanged(), false);
+  assert.equal(watch.look(), 'none');
   clock.sleep(3_600_000);
-  assert.equal(watch.hasChanged(), true);
-  assert.equal(watch.hasChanged(), false);
+  assert.equal(watch.look(), 'sockets');
+  assert.equal(watch.look(), 'none');
+});
+
+test('other gateways are another network; fewer, more or none are not', () => {
+  let gateways: string[] | null = ['wlan0 0101A8C0'];
+  const watch = new NetworkWatch(
+    new FakeClock(),
+    () => [LOOPBACK],
+    () => gateways,
+  );
+  gateways = ['wlan0 0101A8C0', 'wlan0 fe80000000000000'];
+  assert.equal(watch.look(), 'none', 'IPv6 came up');
+  gateways = [];
+  assert.equal(watch.look(), 'none', 'offline: answers serve');
+  gateways = ['wlan0 fe80000000000000'];
+  assert.equal(watch.look(), 'none', 'the same network again');
+  gateways = ['wlan0 0100000A'];
+  assert.equal(watch.look(), 'other');
+  assert.equal(watch.look(), 'none');
+});
+
+test('without routes to read, addresses tell networks apart', () => {
+  let addresses = [v4('192.168.1.5')];
+  const watch = new NetworkWatch(
+    new FakeClock(),
+    () => addresses,
+    () => null,
+  );
+  addresses = [v4('10.0.0.7')];
+  assert.equal(watch.look(), 'other');
+});
+
+test('gateways are read from the kernel', async (t) => {
+  const proc = await tempDir(t);
+  assert.equal(defaultGateways(proc), null);
+  mkdirSync(join(proc, 'net'));
+  writeFileSync(
+    join(proc, 'net/route'),
+    'Iface\tDestination\tGateway \tFlags\n' +
+      'eth0\t00000000\t010200C0\t0003\t0\neth0\t000200C0\t00000000\t0001\t0\n',
+  );
+  const none = '0'.repeat(32);
+  const router = `fe80${'0'.repeat(27)}1`;
+  writeFileSync(
+    join(proc, 'net/ipv6_route'),
+    `fe80${'0'.repeat(28)} 40 ${none} 00 ${none} 00000100 00000001 00000000 00000001 eth0\n` +
+      `${none} 00 ${none} 00 ${router} 00000400 00000003 00000000 00000003     eth0\n`,
+  );
+  assert.deepEqual(defaultGateways(proc), ['eth0 010200C0', `eth0 ${router}`]);
 });

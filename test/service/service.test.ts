@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { METHODS } from '../../main/contract/methods.ts';
 import type { LiveUpdate, MethodName } from '../../main/contract/methods.ts';
@@ -25,7 +25,11 @@ async function setUp(t: TestContext) {
 }
 
 test('every method answers as its schema says', async (t) => {
-  const { service } = await setUp(t);
+  const { service, file } = await setUp(t);
+  const folder = dirname(file);
+  const hosts = join(folder, 'hosts');
+  await writeFile(hosts, '0.0.0.0 bad.example\n');
+  const backup = join(folder, 'backup.json');
   const inputs: Partial<Record<MethodName, unknown>> = {
     check: { name: 'listed.example' },
     'cache.inspect': { name: 'kept.example' },
@@ -34,7 +38,15 @@ test('every method answers as its schema says', async (t) => {
     'lists.add': { name: 'New', url: 'https://n.example/' },
     'lists.enable': { name: 'New', enabled: false },
     'lists.remove': { name: 'New' },
+    'lists.accept': { name: 'New' },
+    'lists.rollback': { name: 'New' },
+    'catalogue.add': { id: 'urlhaus' },
+    'import.preview': { path: hosts },
+    'import.apply': { path: hosts, only: ['rules'] },
+    'settings.export': { path: backup },
+    'settings.import': { path: backup },
     pause: { minutes: 5 },
+    portal: { open: true },
     'policies.put': { policy: { name: 'p', action: 'block', domains: ['p.example'] } },
     'policies.remove': { name: 'p' },
     'clients.put': { client: { name: 'c', ids: ['10.0.0.1'] } },
@@ -222,7 +234,8 @@ test('kept answers are told in words, and flushed by name or altogether', async 
   assert.deepEqual(await service.call('cache.flush', {}), { flushed: 9 });
   assert.deepEqual(plane.flushed, ['a.example', '*.b.example', undefined]);
   service.networkChanged();
-  assert.equal(plane.networkChanges, 1);
+  assert.equal(plane.resets, 1);
+  assert.equal(plane.flushed.length, 3, 'the same network: answers stay');
 });
 
 test('check while paused: the matches, and what would happen otherwise', async (t) => {

@@ -59,9 +59,17 @@ test('upstreams.list shows strategy and states', async (t) => {
 });
 
 test('a change of network resets upstream sockets', async (t) => {
-  const { service, plane } = await setUp(t);
+  const { service, plane, network } = await setUp(t);
   service.networkChanged();
-  assert.equal(plane.networkChanges, 1);
+  assert.deepEqual([plane.resets, plane.flushed], [1, []], 'a wake-up: answers stay');
+  service.lookAtNetwork();
+  assert.equal(plane.resets, 1, 'nothing has changed');
+  network.change = 'sockets';
+  service.lookAtNetwork();
+  assert.deepEqual([plane.resets, plane.flushed], [2, []], 'the same network: answers stay');
+  network.change = 'other';
+  service.lookAtNetwork();
+  assert.deepEqual([plane.resets, plane.flushed], [3, [undefined]]);
 });
 
 test('troubles come and go by name', async (t) => {

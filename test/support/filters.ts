@@ -24,7 +24,7 @@ export async function filtersOf(
   const config: Config = configSchema.parse(settings);
   await loadServices(config);
   const message = buildPolicy({
-    version: 1,
+    ...{ version: 1, instance: 'feed' },
     filtering: true,
     config,
     rules: compileRules(config.rules),

@@ -5,10 +5,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { byTransport } from './fake-upstream.ts';
-import { table } from './engine-fakes.ts';
-import { Gateway, replying } from './gateway.ts';
-import { peerAnswers } from './peer-upstream.ts';
+import { openPeerGateway } from './peer-upstream.ts';
 
 const [folder = '', ...names] = process.argv.slice(2);
 execFileSync('ip', ['link', 'set', 'lo', 'up']);
@@ -24,15 +21,7 @@ execFileSync('mount', ['--bind', `${folder}/nsswitch.conf`, '/etc/nsswitch.conf'
 
 const closers: (() => void | Promise<void>)[] = [];
 const t = { after: (close: () => void | Promise<void>) => void closers.push(close) };
-const whole = replying(peerAnswers);
-const behaviour = byTransport(
-  (query, upstream) =>
-    query.name.toLowerCase().startsWith('big')
-      ? replying({ tc: true })(query, upstream)
-      : whole(query, upstream),
-  whole,
-);
-await Gateway.open(t, behaviour, { port: 53, lists: table(['ads.example']) });
+await openPeerGateway(t, { port: 53 });
 const found: Record<string, string> = {};
 for (const name of names) {
   found[name] = await promisify(execFile)('getent', ['ahostsv4', name]).then(

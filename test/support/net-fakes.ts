@@ -14,6 +14,8 @@ import type {
 import type { PacketHandler } from '../../main/net/packet-handler.ts';
 import { systemClock } from '../../main/net/clock.ts';
 import { CryptoRandom } from '../../main/net/random.ts';
+import { dgramClient } from '../../main/net/udp-client.ts';
+import type { UdpClient } from '../../main/net/udp-client.ts';
 import { parseUpstream } from '../../main/net/upstream-address.ts';
 import { UpstreamPool } from '../../main/net/upstream-pool.ts';
 import type { UpstreamPoolOptions } from '../../main/net/upstream-pool.ts';
@@ -113,6 +115,13 @@ export function ask(exchange: Exchange, name: string, ednsBytes = 1_232): Promis
   });
 }
 
+let makeUdpClient: (counters: Counters) => UdpClient = () => dgramClient;
+
+/** Sets what kind of UDP sockets `openPool` gives to its pools from now on. */
+export function useUdpClient(make: (counters: Counters) => UdpClient): void {
+  makeUdpClient = make;
+}
+
 /** A pool over servers, closed when the test ends. @param options  in place of the usual ones */
 export function openPool(
   t: { after(action: () => void): void },
@@ -121,15 +130,18 @@ export function openPool(
 ): { pool: UpstreamPool; counters: TestCounters } {
   const counters = new TestCounters();
   const texts = servers.map((server) => (typeof server === 'string' ? server : server.endpoint));
+  const udp = makeUdpClient(counters);
   const pool = new UpstreamPool({
     servers: texts.map(parseUpstream),
     clock: systemClock,
     random: new CryptoRandom(),
+    udp,
     counters,
     ...options,
   });
   t.after(() => {
     pool.close();
+    udp.close();
   });
   return { pool, counters };
 }

@@ -15,10 +15,11 @@
  *     alarm                      what was to happen after a while happens
  *     log OUTCOME REASON         the last record of the log
  *
- * Run one by hand, with the path of each query: node test/support/replay.ts FILE --verbose
+ * Those with servers, sockets and real time are played by network-replay.ts.
+ *
+ * Run one by hand, with the path of each query: npm run replay -- FILE --verbose
  */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { RuleSet } from '../../main/engine/rule-set.ts';
 import { checkReply, REPLY_OK } from '../../main/engine/reply-check.ts';
 import { compileRules } from '../../main/lists/rules.ts';
@@ -37,19 +38,28 @@ interface Settings {
 /** Plays a script. @throws AssertionError naming the line */
 export function replay(text: string, say: (line: string) => void = () => undefined): void {
   const player = new Player(say);
-  for (const [index, line] of text.split('\n').entries()) {
-    const command = line.replace(/(^|\s)#.*$/, '').trim();
-    if (command === '') continue;
+  for (const { command, line } of commandsOf(text)) {
     try {
       player.play(command);
     } catch (error) {
-      const said = error instanceof Error ? error.message : String(error);
-      throw new assert.AssertionError({
-        message: `line ${String(index + 1)}, "${command}": ${said}`,
-      });
+      throw inLine(line, command, error);
     }
   }
   player.end();
+}
+
+/** The commands of a script, with their lines. */
+export function commandsOf(text: string): { command: string; line: number }[] {
+  return text
+    .split('\n')
+    .map((line, index) => ({ command: line.replace(/(^|\s)#.*$/, '').trim(), line: index + 1 }))
+    .filter(({ command }) => command !== '');
+}
+
+/** An error with the place where it came up. */
+export function inLine(line: number, command: string, error: unknown): assert.AssertionError {
+  const said = error instanceof Error ? error.message : String(error);
+  return new assert.AssertionError({ message: `line ${String(line)}, "${command}": ${said}` });
 }
 
 class Player {
@@ -151,15 +161,7 @@ class Player {
     const answer = this.#now ?? this.#client.late.shift();
     this.#now = null;
     if (answer === undefined) throw new Error('there is no answer');
-    const { rcode, tc } = header(answer);
-    const shown = (decode(answer).answers ?? []).map((record) => {
-      const data = 'data' in record ? record.data : '';
-      const ttl = 'ttl' in record ? String(record.ttl) : '';
-      return `${record.name} ${ttl} ${record.type} ${typeof data === 'string' ? data : JSON.stringify(data)}`;
-    });
-    return [`${CODES[rcode] ?? String(rcode)}${tc ? ' TC' : ''}`, shown.join('; ')]
-      .join(' ')
-      .trim();
+    return shown(answer);
   }
 
   #upstream([verb = '', name = '', type = '']: string[]): void {
@@ -197,7 +199,21 @@ class Player {
   }
 }
 
-function makeReply(query: Uint8Array, text: string): Uint8Array {
+/** An answer as scripts write it. */
+export function shown(answer: Uint8Array): string {
+  const { rcode, tc } = header(answer);
+  const records = (decode(answer).answers ?? []).map((record) => {
+    const data = 'data' in record ? record.data : '';
+    const ttl = 'ttl' in record ? String(record.ttl) : '';
+    return `${record.name} ${ttl} ${record.type} ${typeof data === 'string' ? data : JSON.stringify(data)}`;
+  });
+  return [`${CODES[rcode] ?? String(rcode)}${tc ? ' TC' : ''}`, records.join('; ')]
+    .join(' ')
+    .trim();
+}
+
+/** Replies to a query as scripts write it. "@" is the name in the question. */
+export function makeReply(query: Uint8Array, text: string): Uint8Array {
   const [code = '', ...rest] = text.split(/\s+/);
   const all = rest
     .join(' ')
@@ -212,12 +228,13 @@ function makeReply(query: Uint8Array, text: string): Uint8Array {
 }
 
 function makeRecord([name = '', ttl = '', type = '', data = '']: string[]): RecordOptions {
-  return { name, type, ttl: Number(ttl), data: dataOf(type, data) };
+  const owner = name === '@' ? {} : { name };
+  return { ...owner, type, ttl: Number(ttl), data: dataOf(type, data) };
 }
 
 function dataOf(type: string, data: string): number[] {
   if (type === 'A') return data.split('.').map(Number);
-  if (type === 'CNAME' || type === 'NS') return wireName(data);
+  if (type === 'CNAME' || type === 'NS' || type === 'PTR') return wireName(data);
   if (type === 'SOA') {
     const minimum = Number(data);
     return [
@@ -228,12 +245,4 @@ function dataOf(type: string, data: string): number[] {
     ];
   }
   throw new Error(`records of type ${type} are not known here`);
-}
-
-const [file, flag] = process.argv.slice(2);
-if (import.meta.filename === process.argv[1] && file !== undefined) {
-  replay(readFileSync(file, 'utf8'), (line) => {
-    if (flag === '--verbose') process.stdout.write(`${line}\n`);
-  });
-  process.stdout.write(`${file}: as written\n`);
 }

@@ -1,19 +1,16 @@
 /** The parts that only decide: guardian watch, network watch, portal mode, ladder, bypasses. */
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { runInNewContext } from 'node:vm';
 import { findBypasses } from '../../main/system-dns/bypasses.ts';
 import { GuardianWatch, PROBE_EVERY_MS, SILENCE_MS } from '../../main/system-dns/guardian-watch.ts';
 import { NetworkWatch, type NetworkEvent } from '../../main/system-dns/network-watch.ts';
-import {
-  installCommand,
-  portLadder,
-  portTakenAdvice,
-  unitOf,
-} from '../../main/system-dns/port-ladder.ts';
+import { portLadder, portTakenAdvice, unitOf } from '../../main/system-dns/port-ladder.ts';
 import { PROBE_PAGES, probePortal } from '../../main/system-dns/portal-probe.ts';
 import { OPEN_MS, PortalMode } from '../../main/system-dns/portal.ts';
 import { isAlive, markOf } from '../../main/system-dns/process-mark.ts';
@@ -121,29 +118,52 @@ test('without servers of the network nothing is opened', () => {
   assert.equal(portal.state.phase, 'clear');
 });
 
-test('the ladder names what works, shows all it would install, and how to undo it', () => {
+test('the ladder names what works, and the commands that install and remove the rest', async (t) => {
   const facts = {
     ...{ lowestFreePort: 1024, isRoot: false, mayBind: false, ownerTakesPort: true },
-    hasSystemd: true,
+    ...{ hasSystemd: true, isService: false, hasRule: false, userName: 'ann' },
+    command: '/usr/bin/sluice',
   };
-  const rungs = portLadder(facts);
-  assert.deepEqual(
-    rungs.map(({ id, state }) => `${id}: ${state}`),
-    ['allowed: not here', 'owner-port: works', 'low-ports: possible', 'socket: possible'],
-  );
-  for (const rung of rungs.filter(({ state }) => state === 'possible')) {
-    assert.notEqual(rung.installs, '');
-    assert.notEqual(rung.undo, '');
+  const states = (of: Partial<typeof facts>): string[] =>
+    portLadder({ ...facts, ...of }).map(({ id, state }) => `${id}: ${state}`);
+  assert.deepEqual(states({}), [
+    ...['allowed: not here', 'owner-port: works', 'no-password: possible'],
+    ...['low-ports: possible', 'service: possible'],
+  ]);
+  assert.deepEqual(states({ isRoot: true, isService: true, ownerTakesPort: false }), [
+    ...['allowed: works', 'owner-port: not here', 'no-password: not here'],
+    ...['low-ports: not here', 'service: not here'],
+  ]);
+  assert.equal(states({ hasRule: true })[2], 'no-password: works');
+  const folder = await tempDir(t);
+  for (const rung of portLadder(facts).filter(({ state }) => state === 'possible')) {
+    // The first command is run with a harmless `sudo`; the file must be what the text shows.
+    const [write = '', ...others] = rung.installs.split('\n');
+    const file = /sudo tee (\S+)$/.exec(write)?.[1] ?? '';
+    const copy = join(folder, basename(file));
+    execFileSync('sh', ['-c', write.replace(`sudo tee ${file}`, `tee ${copy}`)]);
+    const text = readFileSync(copy, 'utf8');
+    assert.ok(text.split('\n').length > 1, text);
+    if (rung.id === 'no-password') assertPolkitRule(text);
+    if (rung.id === 'service') assert.match(text, /^ExecStopPost=\/usr\/bin\/sluice restore$/m);
+    for (const line of others) assert.match(line, /^sudo (sysctl|systemctl) /);
+    assert.ok(rung.undo.includes(`sudo rm ${file}`), rung.undo);
   }
-  const low = rungs[2];
-  assert.ok(low);
-  const command = installCommand(low) ?? [];
-  assert.equal(command[0], 'pkexec');
-  assert.ok(low.installs.includes(command.at(-1) ?? '?'), 'what is shown is what is written');
-  const allowed = portLadder({ ...facts, lowestFreePort: 53 });
-  assert.equal(allowed[0]?.state, 'works');
-  assert.equal(installCommand(allowed[2] ?? low), null);
 });
+
+/** Runs the rule as polkit would. */
+function assertPolkitRule(text: string): void {
+  const made: { rule?: (action: { id: string }, subject: { user: string }) => unknown } = {};
+  const polkit = {
+    addRule: (rule: NonNullable<typeof made.rule>) => (made.rule = rule),
+    Result: { YES: 'yes' },
+  };
+  runInNewContext(text, { polkit });
+  const dns = { id: 'org.freedesktop.resolve1.set-dns-servers' };
+  assert.equal(made.rule?.(dns, { user: 'ann' }), 'yes');
+  assert.equal(made.rule(dns, { user: 'bob' }), undefined);
+  assert.equal(made.rule({ id: 'org.freedesktop.login1.reboot' }, { user: 'ann' }), undefined);
+}
 
 test('a port that is taken: who, and three ways, none of them done for you', async (t) => {
   const proc = await tempDir(t);

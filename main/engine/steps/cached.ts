@@ -129,12 +129,17 @@ function staleEde(answer: Answer): number {
   return answer.rcode === RCODE.nxDomain ? EDE.staleNxDomain : EDE.staleAnswer;
 }
 
-/** Below a name that does not exist there is nothing. RFC 8020 §2. */
+/**
+ * Below a name that does not exist there is nothing. RFC 8020 §2. But a suffix with upstreams of its
+ * own is another name space: that the others know no name above it says nothing of what is in it.
+ */
 function answerFromAbove(turn: Turn, parts: Parts): number {
-  const { cache, cached, coverRewriter: rewriter } = parts;
+  const { cache, cached, coverRewriter: rewriter, policy } = parts;
   const { query } = turn;
   const label = cache.lookupAbove(query, turn.tick, cached);
   if (label === 0) return 0;
+  const suffixLabels = policy.suffixes?.match(query) ?? 0;
+  if (query.labelCount - label < suffixLabels) return 0;
   const shift = query.labelStarts[label] as number;
   if (!rewriter.rewrite(cached, query.questionLength - shift, shift, null)) return 0;
   const { answer } = rewriter;

@@ -1,28 +1,31 @@
 /**
- * What a client over its rate gets: every second packet the hint to ask over TCP, which nobody can
- * who forged his address; the others nothing. Called by engine.ts in place of the pipeline.
+ * What a client over its rate gets. Over UDP every second packet the hint to ask over TCP, which nobody
+ * can follow who forged his address; the others nothing. Over TCP, where there is no such doubt,
+ * REFUSED at once: a client that is told does not wait and ask again, and the connection stays.
+ * Called by engine.ts in place of the pipeline.
  */
 import { COUNTER } from '../../contract/counters.ts';
 import { OUTCOME, REASON } from '../../contract/outcome.ts';
 import type { Parts } from '../parts.ts';
-import { QUERY_OK } from '../query.ts';
-import { writeTruncated } from '../reply.ts';
+import { QUERY_OK, type QueryStatus } from '../query.ts';
+import { writeEmpty, writeTruncated } from '../reply.ts';
+import { EDE, RCODE } from '../wire.ts';
 
 const LIMITED = COUNTER.limited;
 
-/** Returns the bytes written; 0 for silence. */
-export function answerLimited(
-  parts: Parts,
-  packet: Uint8Array,
-  start: number,
-  length: number,
-): number {
+/**
+ * @param status  of the reading of the query
+ * @returns       bytes written; 0 for silence
+ */
+export function answerLimited(parts: Parts, status: QueryStatus): number {
   const { turn, tally } = parts;
   tally.add(LIMITED);
-  parts.slips = (parts.slips + 1) & 1;
-  if (parts.slips === 1 || turn.query.read(packet, start, length) !== QUERY_OK) return 0;
+  const isTcp = turn.transport === 'tcp';
+  if (!isTcp) parts.slips = (parts.slips + 1) & 1;
+  if (!isTcp && parts.slips === 1) return 0;
+  if (status !== QUERY_OK) return 0;
   turn.limitAnswer();
   turn.outcome = OUTCOME.rejected;
   turn.reason = REASON.rateLimited;
-  return writeTruncated(turn);
+  return isTcp ? writeEmpty(turn, RCODE.refused, EDE.prohibited) : writeTruncated(turn);
 }

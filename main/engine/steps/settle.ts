@@ -1,10 +1,21 @@
 /**
  * Step 7, later: what came from upstream becomes the answers of all who wait for it.
  *
- *   reply -> read, clamp TTLs -> inspect, rewrite -> [validate] -> cache -> each waiter's answer
+ *   verified reply -> [validated] -> read, clamp TTLs -> inspect, rewrite -> cache -> each waiter's answer
  *
- * Local DNSSEC validation, when it comes, belongs where [validate] stands: behind the inspection,
- * which leaves signed answers as they are, and before anything is kept.
+ * Local DNSSEC validation, when it comes, is an Exchange round the upstreams' (ports.ts), because it
+ * has questions of its own (DS, DNSKEY) and so cannot be done within `settle`, which does not wait:
+ *
+ *   gets      the reply as wire bytes, verified and whole, nothing cut or clamped yet; and the query,
+ *             whose OPT has the client's DO and whose header has his CD (upstream-query.ts).
+ *   returns   through ExchangeResult: secure (AD may be set), insecure (AD is cleared), or bogus
+ *             (SERVFAIL with extended error 6, remembered like other failures; never with CD set,
+ *             RFC 4035 §3.2.2).
+ *   keeps to  the bytes. RRSIG, NSEC, NSEC3, DS and DNSKEY of all sections are kept and given as they
+ *             came; DO and CD are part of the cache key, so that nobody gets what another asked for.
+ *
+ * What is cut after that (private addresses, foreign records) loses AD unless only additional records
+ * went.
  */
 import { COUNTER } from '../../contract/counters.ts';
 import { LIMITS } from '../../contract/limits.ts';
@@ -149,6 +160,7 @@ function inspected({ inspector, reader, rewriter, turn, guard, tally }: Parts): 
   if (!rewriter.rewrite(reader.answer, query.questionLength, 0, marks)) return null;
   const { answer } = rewriter;
   answer.isStripped = hasPrivate;
+  answer.isAuthenticated = inspector.keepsAuthenticity && reader.answer.isAuthenticated;
   if (isEmptied) answer.clearBody();
   else if (isFaded) answer.lifetimeSeconds = 0;
   return answer;

@@ -119,7 +119,7 @@ export class Line {
     } catch {
       return VERDICT.regexInvalid; // The caller counts it by this reason.
     }
-    if (regex.programSize() > LIMITS.regexProgramMax) return VERDICT.regexLarge;
+    if (regex.size > LIMITS.regexProgramMax) return VERDICT.regexLarge;
     const isInverted = (flags & PATTERN_INVERTED) !== 0;
     const matches = (name: string): boolean => regex.test(Buffer.from(name)) !== isInverted;
     if (!this.allowWide && isWideRegex(source, isInverted, matches)) return VERDICT.wide;

@@ -22,7 +22,7 @@ function reply(query: Buffer): Buffer {
   }
   const name = labels.join('.');
   const type = query.readUInt16BE(at + 1);
-  const isProbe = name === PROBE_ZONE || name.endsWith(`.${instance}.${PROBE_ZONE}`);
+  const isProbe = name.endsWith(`.${instance}.${PROBE_ZONE}`);
   const isAbsent = name.endsWith('.internal') && !isProbe;
   const data =
     type === 1 && !isAbsent

@@ -7,7 +7,7 @@
  */
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
-import { startGuardian } from '../../../main/system-dns/guardian.ts';
+import { guardianCommand, startGuardianWith } from '../../../main/system-dns/guardian.ts';
 import { JournalFile } from '../../../main/system-dns/journal.ts';
 import { systemOwners } from '../../../main/system-dns/owners.ts';
 import { askServer, newInstanceId, probeName } from '../../../main/system-dns/probe.ts';
@@ -23,6 +23,9 @@ const owners = systemOwners();
 let holdAt = '';
 let release: () => void = () => undefined;
 let guardianPid = 0;
+// The guardian of a build, with its watcher; kill.ts and the tests see to it that there is one.
+const built = new URL('../../../dist/main/headless.js', import.meta.url).href;
+const startGuardian = startGuardianWith((orders) => guardianCommand(orders, built));
 
 function tell(event: string, data: unknown = null): void {
   process.stdout.write(`${JSON.stringify({ event, data })}\n`);

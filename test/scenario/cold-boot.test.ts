@@ -1,6 +1,7 @@
 /**
- * The whole program in this process, with encrypted upstreams by name: a cold boot without a
- * network, the next one with what was remembered, and a router for the names at home.
+ * The whole program in this process, with an encrypted upstream by name: a cold boot without a
+ * network, what people are told of it, and the next boot with what was remembered. The conversation
+ * alone is cold-boot.rpl.
  */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -29,7 +30,6 @@ const SECURE_NAME = 'dns.sluice.test';
 interface Settings {
   readonly upstreams: readonly string[];
   readonly bootstrap: readonly string[];
-  readonly suffixes?: Readonly<Record<string, readonly string[]>>;
 }
 
 async function boot(t: TestContext, folder: string, settings: Settings): Promise<Program> {
@@ -99,29 +99,3 @@ test(
     assert.ok(tookMs < 1_000, `took ${String(tookMs)} ms`);
   },
 );
-
-test('split DNS: the router knows the names at home, nobody else hears of them', async (t) => {
-  const folder = await tempDir(t);
-  const outside = await FakeUpstream.open(t, answerByName);
-  const router = await FakeUpstream.open(t, (query) => {
-    const { name, type } = query;
-    const answers = type === 'PTR' ? [{ name, type, ttl: 60, data: 'nas.home.arpa' } as const] : [];
-    return [{ bytes: replyTo(query, { answers }) }];
-  });
-  const program = await boot(t, folder, {
-    upstreams: [outside.endpoint],
-    bootstrap: [outside.endpoint],
-    suffixes: { '1.168.192.in-addr.arpa': [router.endpoint] },
-  });
-  const at = program.listening[0] ?? '';
-  const found = await askUdp(at, '7.1.168.192.in-addr.arpa', 'PTR');
-  const [pointer] = found.answers ?? [];
-  assert.equal(pointer?.type === 'PTR' ? pointer.data : '', 'nas.home.arpa');
-  const elsewhere = await askUdp(at, '7.2.168.192.in-addr.arpa', 'PTR');
-  assert.equal(elsewhere.rcode, 'NXDOMAIN');
-  const public_ = await askUdp(at, 'www.example');
-  assert.equal(addressIn(public_), addressOfName('www.example'));
-  assert.deepEqual([outside.queries.length, router.queries.length], [1, 1]);
-  const check = await program.service.call('check', { name: '7.1.168.192.in-addr.arpa' });
-  assert.equal(check.decision, 'allowed');
-});

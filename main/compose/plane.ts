@@ -1,0 +1,43 @@
+/**
+ * Starts the data plane on the wanted addresses, or on other ports when that is allowed.
+ * Called by compose.ts in the main thread.
+ */
+import { AppError } from '../contract/errors.ts';
+import { DataPlane } from '../dataplane/data-plane.ts';
+import type { ComposeOptions } from '../compose.ts';
+
+/** Ports tried, on the same address, when port 53 cannot be had and a fallback is allowed. */
+const FALLBACK_PORTS = [5353, 15353];
+
+export type PlaneOptions = Parameters<typeof DataPlane.start>[0];
+
+export async function startPlane(
+  options: ComposeOptions,
+  listen: readonly string[],
+  rest: Omit<PlaneOptions, 'listen'>,
+): Promise<DataPlane> {
+  try {
+    return await DataPlane.start({ ...rest, listen: [...listen] });
+  } catch (error) {
+    if (options.portFallback !== true || !isPortTrouble(error)) throw error;
+    let last: unknown = error;
+    for (const port of FALLBACK_PORTS) {
+      const other = listen.map((text) => text.replace(/:53$/, `:${String(port)}`));
+      if (other.every((text, index) => text === listen[index])) break;
+      options.onProgress?.(`${(last as AppError).message}; trying port ${String(port)}`);
+      try {
+        return await DataPlane.start({ ...rest, listen: other });
+      } catch (next) {
+        if (!isPortTrouble(next)) throw next;
+        last = next;
+      }
+    }
+    throw last;
+  }
+}
+
+export function isPortTrouble(error: unknown): boolean {
+  return (
+    error instanceof AppError && (error.code === 'PORT_IN_USE' || error.code === 'PORT_FORBIDDEN')
+  );
+}

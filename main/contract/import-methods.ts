@@ -1,0 +1,76 @@
+/**
+ * Methods that take settings over from other programs, and this program's own as one file; a part
+ * of the table in methods.ts.
+ */
+import { z } from 'zod';
+import { protectionSchema } from './protection-state.ts';
+
+const count = z.number().min(0);
+
+/** What can be taken, and chosen with `only`. */
+export const IMPORT_SECTIONS = [
+  'lists',
+  'rules',
+  'groups',
+  'clients',
+  'records',
+  'services',
+  'safeSearch',
+  'upstreams',
+] as const;
+export type ImportSection = (typeof IMPORT_SECTIONS)[number];
+
+export const importReportSchema = z.object({
+  /** What the file is: "Pi-hole gravity.db", "AdGuard Home", ... */
+  program: z.string(),
+  /** False for a preview. */
+  applied: z.boolean(),
+  taken: z.array(
+    z.object({
+      section: z.enum(IMPORT_SECTIONS),
+      /** New in the settings. */
+      count,
+      /** In the settings already. */
+      known: count,
+      examples: z.array(z.string()),
+    }),
+  ),
+  /** Most frequent reason first. */
+  notTaken: z.array(
+    z.object({
+      section: z.enum([...IMPORT_SECTIONS, 'other']),
+      why: z.string(),
+      count,
+      examples: z.array(z.string()),
+    }),
+  ),
+});
+
+/** A file on the machine that Sluice runs on, absolute. */
+const path = z.string().min(1).max(4_096);
+const file = z.strictObject({ path });
+
+const input = z.strictObject({
+  path,
+  /** Default: all sections. */
+  only: z.array(z.enum(IMPORT_SECTIONS)).max(IMPORT_SECTIONS.length).optional(),
+});
+
+export const IMPORT_METHODS = {
+  /** What import.apply would do. Changes nothing. */
+  'import.preview': { permission: 'write', input, output: importReportSchema },
+  /** Adds what the file of another program has to the settings; its upstreams replace those here. */
+  'import.apply': { permission: 'write', input, output: importReportSchema },
+  /** Writes everything of this program's own into one file, readable by its owner only. */
+  'settings.export': {
+    permission: 'write',
+    input: file,
+    output: z.object({ path: z.string(), bytes: count }),
+  },
+  /** Puts back what settings.export has written, in place of what is set now. */
+  'settings.import': {
+    permission: 'write',
+    input: file,
+    output: z.object({ savedAtMs: z.number(), lists: count, protection: protectionSchema }),
+  },
+} as const;

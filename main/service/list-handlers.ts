@@ -1,0 +1,65 @@
+/**
+ * The methods about lists and the catalogue of lists. Used by service.ts.
+ */
+import { AppError } from '../contract/errors.ts';
+import type { MethodArguments, MethodName, MethodOutput } from '../contract/methods.ts';
+import type { ConfigStore } from './config-store.ts';
+import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
+import type { ListsPart } from './parts.ts';
+
+type Names = Extract<MethodName, `lists.${string}` | `catalogue.${string}`>;
+type ListHandlers = {
+  readonly [Name in Names]: (
+    input: MethodArguments<Name>,
+  ) => Promise<MethodOutput<Name>> | MethodOutput<Name>;
+};
+
+/** @param report  the lists as they are now */
+export function listHandlers(
+  store: ConfigStore,
+  lists: ListsPart,
+  report: () => MethodOutput<'lists.list'>,
+): ListHandlers {
+  return {
+    'lists.list': report,
+    'lists.add': async (source) => {
+      await store.edit('lists', (config) => planAddList(config, source));
+      return report();
+    },
+    'lists.remove': async ({ name }) => {
+      await store.edit('lists', (config) => planRemoveList(config, name));
+      return report();
+    },
+    'lists.enable': async ({ name, enabled }) => {
+      await store.edit('lists', (config) => planEnableList(config, name, enabled));
+      return report();
+    },
+    'lists.refresh': async ({ name }) => {
+      if (name !== undefined && !store.config.lists.some((list) => list.name === name)) {
+        throw new AppError('LIST_UNKNOWN', `no list has the name "${name}"`);
+      }
+      await lists.refresh(name);
+      return report();
+    },
+    'lists.accept': async ({ name }) => {
+      await lists.accept(name);
+      return report();
+    },
+    'lists.rollback': async ({ name }) => {
+      await lists.rollBack(name);
+      return report();
+    },
+    'catalogue.list': async () => {
+      const { listCatalogue } = await import('./list-catalogue.ts');
+      const added = (url: string): string =>
+        store.config.lists.find((list) => list.url === url)?.name ?? '';
+      return { lists: listCatalogue().map((list) => ({ ...list, added: added(list.url) })) };
+    },
+    'catalogue.add': async ({ id }) => {
+      const { catalogueSource } = await import('./list-catalogue.ts');
+      const source = catalogueSource(id);
+      await store.edit('lists', (config) => planAddList(config, source));
+      return report();
+    },
+  };
+}

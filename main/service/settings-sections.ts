@@ -1,0 +1,65 @@
+/**
+ * Writes whole settings into the settings text: only what differs is touched, comments stay, and
+ * entries are added behind those that are there. Used where many sections change at once.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { isMap, isSeq, parseDocument, type Document } from 'yaml';
+import type { Config } from '../contract/config.ts';
+import { AppError } from '../contract/errors.ts';
+import { readSettings } from './settings-text.ts';
+
+const WRITE = { lineWidth: 0 } as const;
+
+/**
+ * @param text    valid settings
+ * @param wanted  what they must read as afterwards
+ * @throws AppError INTERNAL when what is written does not read back as wanted; CONFIG_INVALID when
+ *         `wanted` is not allowed
+ */
+export function setSections(text: string, wanted: Config): string {
+  const before = readSettings(text, 'settings').config;
+  if (isDeepStrictEqual(before, wanted)) return text;
+  const document = parseDocument(text.replace(/^\ufeff/, ''), { prettyErrors: false });
+  if (!isMap(document.contents)) document.contents = document.createNode({}) as never;
+  merge(document, [], before, wanted);
+  const written = document.toString(WRITE);
+  if (isDeepStrictEqual(readSettings(written, 'settings').config, wanted)) return written;
+  throw new AppError('INTERNAL', 'writing the settings anew did not work');
+}
+
+function merge(
+  document: Document,
+  path: readonly string[],
+  before: unknown,
+  wanted: unknown,
+): void {
+  if (isDeepStrictEqual(before, wanted)) return;
+  const node: unknown = path.length === 0 ? document.contents : document.getIn(path, true);
+  if (isPlainObject(before) && isPlainObject(wanted) && (isMap(node) || node === undefined)) {
+    for (const key of new Set([...Object.keys(before), ...Object.keys(wanted)])) {
+      if (key in wanted) merge(document, [...path, key], before[key], wanted[key]);
+      else document.deleteIn([...path, key]);
+    }
+  } else if (!append(document, node, before, wanted)) {
+    document.setIn(path, document.createNode(wanted));
+  }
+}
+
+/** Adds entries behind those that are there; false when that is not what is wanted. */
+function append(document: Document, node: unknown, before: unknown, wanted: unknown): boolean {
+  if (!Array.isArray(before) || !Array.isArray(wanted) || !isSeq(node)) return false;
+  const isLonger = before.length > 0 && startsWith(wanted, before);
+  if (!isLonger || node.items.length !== before.length) return false;
+  for (const entry of wanted.slice(before.length) as unknown[]) {
+    node.add(document.createNode(entry, { flow: typeof entry !== 'string' }));
+  }
+  return true;
+}
+
+function startsWith(long: readonly unknown[], short: readonly unknown[]): boolean {
+  return isDeepStrictEqual(long.slice(0, short.length), short);
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
