@@ -208,6 +208,10 @@ export const LIMITS = {
   badFiltersMax: 10_000,
   /** Networks that block answers by address. */
   addressTriggersMax: 262_144,
+  /** User rules that end by themselves. */
+  temporaryRulesMax: 200,
+  /** Longest life of one of them. */
+  temporaryMinutesMax: 24 * 60,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {

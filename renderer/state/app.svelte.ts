@@ -8,6 +8,7 @@ import type {
   ServiceClient,
   Status,
 } from '../../main/contract/methods.ts';
+import { Check, type CheckQuestion } from './check.svelte.ts';
 import { Clients } from './clients.svelte.ts';
 import { Clock } from './clock.svelte.ts';
 import type { Connection } from './connection.svelte.ts';
@@ -51,6 +52,7 @@ export class AppState {
   readonly records: Records;
   readonly clients: Clients;
   readonly decisions: Decisions;
+  readonly check: Check;
 
   constructor(client: ServiceClient, connection: Connection) {
     this.client = client;
@@ -77,9 +79,16 @@ export class AppState {
     this.services = new Services(client, this.toasts);
     this.records = new Records(client, this.toasts);
     this.clients = new Clients(client, this.toasts);
+    this.check = new Check(client);
     this.decisions = new Decisions(client, this.toasts, (rules) => {
       this.rules.take(rules);
     });
+  }
+
+  /** Shows what a question would get, and why, on the page that has the check. */
+  explain(question: CheckQuestion): void {
+    this.route.open('rules');
+    void this.check.open(question);
   }
 
   /** Totals and latency, as the newest report has them; null before the first. Follows the live topic. */

@@ -48,6 +48,10 @@ export class Route {
     this.#follow();
     return addressParts()[1] ?? '';
   }
+
+  open(page: PageName): void {
+    window.location.hash = `#/${page}`;
+  }
 }
 
 function addressParts(): string[] {

@@ -3,6 +3,7 @@
  */
 import type { ListStatus, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
+import { fakeCheck } from './fake-check.ts';
 import { fakeLog, fakeNetwork, fakeStatistics, fakeStatus, fakeUpstreams } from './fake-data.ts';
 import { FakeFilters } from './fake-filters.ts';
 import { fakeImport } from './fake-imports.ts';
@@ -17,6 +18,7 @@ export class FakeMethods {
   /** What the settings say of lists, where that is not as usual. */
   sources: MethodArguments[] = [{ name: 'Tracker domains', match: 'exact' }];
   rules: string[] = ['||ads.example.com^', '@@||good.example^'];
+  temporary: { rule: string; endsAtMs: number }[] = [];
   log: QueryEvent[];
   /** Why taking over fails; '' when it does not. */
   takeoverFailure = '';
@@ -68,7 +70,7 @@ export class FakeMethods {
           Number(input['stepMinutes']),
         );
       case 'check':
-        return this.#check(String(input['name']));
+        return fakeCheck(input, this.temporary);
       default:
         throw new FakeRefusal('METHOD_UNKNOWN', `there is no method ${name}`);
     }
@@ -133,10 +135,23 @@ export class FakeMethods {
           `cannot read the rule "${rule}": write ||name^ or @@||name^`,
         );
       }
-      this.rules = [...this.rules, rule];
+      this.#addRule(rule, input);
     }
-    if (name === 'rules.remove') this.rules = this.rules.filter((known) => known !== rule);
-    return { rules: this.rules };
+    if (name === 'rules.remove') {
+      this.rules = this.rules.filter((known) => known !== rule);
+      this.temporary = this.temporary.filter((known) => known.rule !== rule);
+    }
+    return { rules: this.rules, temporary: this.temporary };
+  }
+
+  #addRule(rule: string, { minutes, client }: MethodArguments): void {
+    const whole = client === undefined ? rule : `${rule}$client=${String(client)}`;
+    if (minutes === undefined) {
+      this.rules = [...this.rules, whole];
+    } else {
+      const endsAtMs = Date.now() + Number(minutes) * 60_000;
+      this.temporary = [...this.temporary, { rule: whole, endsAtMs }];
+    }
   }
 
   #list(method: string, input: MethodArguments) {
@@ -182,43 +197,6 @@ export class FakeMethods {
     }
     const added = (url: string): string => this.lists.find((list) => list.url === url)?.name ?? '';
     return { lists: fakeCatalogue().map((known) => ({ ...known, added: added(known.url) })) };
-  }
-
-  #check(name: string) {
-    const isBlocked = name.endsWith('doubleclick.net');
-    return {
-      name,
-      decision: isBlocked ? 'blocked' : 'allowed',
-      why: isBlocked
-        ? 'the list StevenBlack names doubleclick.net, and no rule allows it'
-        : 'no list and no rule names it',
-      steps: [
-        { step: 'special names', result: 'no' },
-        { step: 'your rules', result: 'none applies' },
-        { step: 'lists', result: isBlocked ? 'blocked by StevenBlack' : 'on none' },
-        ...(isBlocked ? [] : [{ step: 'upstream', result: 'would be asked' }]),
-      ],
-      matches: isBlocked
-        ? [
-            {
-              action: 'block',
-              list: 'StevenBlack',
-              matchedName: 'doubleclick.net',
-              rule: '0.0.0.0 doubleclick.net',
-              line: 41_233,
-              won: true,
-            },
-            {
-              action: 'block',
-              list: 'Tracker domains',
-              matchedName: 'doubleclick.net',
-              rule: 'doubleclick.net',
-              line: 902,
-              won: false,
-            },
-          ]
-        : [],
-    };
   }
 }
 

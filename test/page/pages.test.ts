@@ -96,16 +96,61 @@ describeWindow('pages', (lab) => {
     });
   });
 
-  test('rules: checks a name', async () => {
-    const { page } = await lab().open({ path: '#/rules' });
+  test('rules: checks a name, and says which rules count and which do not', async () => {
+    const { page, service } = await lab().open({ path: '#/rules' });
     await page.getByLabel('Name to check').fill('stats.g.doubleclick.net');
+    await page.getByLabel('For client').fill('10.0.0.7');
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page
-      .getByText('The list StevenBlack names doubleclick.net, and no rule allows it.')
+      .getByText('is blocked because the list "StevenBlack" blocks doubleclick.net.')
       .waitFor();
-    await page.getByText('in StevenBlack, line 41,233').waitFor();
-    await page.getByText('blocked by StevenBlack', { exact: true }).waitFor();
-    await page.getByText('decides').waitFor();
+    await page.getByRole('cell', { name: 'StevenBlack, line 41,233' }).waitFor();
+    await page.getByText('decides', { exact: true }).waitFor();
+    assert.equal(await page.getByText('does not apply', { exact: true }).count(), 2);
+    await page.getByText('it is not in force now').waitFor();
+    const [asked] = service.callsOf('check') as Record<string, unknown>[];
+    assert.deepEqual(asked, { name: 'stats.g.doubleclick.net', type: 'A', client: '10.0.0.7' });
+  });
+
+  test('rules: allows a checked name for ten minutes, shows the time left, and ends it', async () => {
+    const { page, service } = await lab().open({ path: '#/rules' });
+    await page.getByLabel('Name to check').fill('stats.g.doubleclick.net');
+    await page.getByRole('button', { name: 'Check', exact: true }).click();
+    await page.getByRole('button', { name: 'Allow for 10 minutes' }).click();
+    await page.getByText('because a temporary rule of yours').waitFor();
+    assert.deepEqual(service.callsOf('rules.add'), [
+      { rule: '@@||stats.g.doubleclick.net^', minutes: 10 },
+    ]);
+    await page.getByRole('cell', { name: /^(10:00|9:5\d)$/ }).waitFor();
+    await page.getByRole('button', { name: 'Remove @@||stats.g.doubleclick.net^' }).click();
+    await eventually(() => {
+      assert.deepEqual(service.methods.temporary, []);
+    });
+  });
+
+  test('rules: shows where a cloaked name leads, and asks for a name on demand', async () => {
+    const { page, service } = await lab().open({ path: '#/rules' });
+    await page.getByLabel('Name to check').fill('metrics.shop.example');
+    await page.getByRole('button', { name: 'Check', exact: true }).click();
+    await page.getByText('shop.tracker.example', { exact: true }).waitFor();
+    await page.getByText('the list "StevenBlack" blocks tracker.example').waitFor();
+    await page.getByLabel('Name to check').fill('shop.example');
+    await page.getByRole('button', { name: 'Ask for it now' }).click();
+    await page.getByText('shop.example 300 A 192.0.2.7').waitFor();
+    const last = service.callsOf('check').at(-1);
+    assert.deepEqual(last, { name: 'shop.example', type: 'A', resolve: true });
+  });
+
+  test('log: "Why?" opens the check with name, type and client', async () => {
+    const { page, service } = await lab().open({ path: '#/log' });
+    const row = service.methods.log[0];
+    await page.getByRole('button', { name: /^Why / }).first().click();
+    await page.getByRole('heading', { name: 'Check a name' }).waitFor();
+    await eventually(() => {
+      const [asked] = service.callsOf('check');
+      assert.deepEqual(asked, { name: row?.name, type: row?.typeName, client: row?.client });
+    });
+    assert.equal(await page.getByLabel('Name to check').inputValue(), row?.name);
   });
 
   test('rules: ten thousand of them leave the page small', async () => {
