@@ -1,6 +1,6 @@
 /** What the fake service says of a checked name: a blocked one, a cloaked one, and all others. */
 import type { MethodOutput } from '../../main/contract/methods.ts';
-import type { MethodArguments } from './fake-refusal.ts';
+import { textOf, type MethodArguments } from './fake-refusal.ts';
 
 type Check = MethodOutput<'check'>;
 
@@ -25,9 +25,9 @@ const LIST_MATCHES: Check['matches'] = [
 const NO_STEP = { decides: false };
 
 function base(name: string, input: MethodArguments): Check {
-  const client = input['client'] === undefined ? null : String(input['client']);
+  const client = input['client'] === undefined ? null : textOf(input['client']);
   return {
-    ...{ name, type: String(input['type'] ?? 'A'), decision: 'allowed', endsAtMs: null },
+    ...{ name, type: textOf(input['type']) || 'A', decision: 'allowed', endsAtMs: null },
     why: `${name} is allowed because no rule and no list names it.`,
     client: client === null ? null : { address: client, name: '', group: '', knownBy: '' },
     steps: [

@@ -8,7 +8,7 @@ import { fakeLog, fakeNetwork, fakeStatistics, fakeStatus, fakeUpstreams } from 
 import { FakeFilters } from './fake-filters.ts';
 import { fakeImport } from './fake-imports.ts';
 import { fakeCatalogue, fakeLists, newList } from './fake-lists.ts';
-import { FakeRefusal, type MethodArguments } from './fake-refusal.ts';
+import { FakeRefusal, textOf, type MethodArguments } from './fake-refusal.ts';
 
 export class FakeMethods {
   status: Status;
@@ -145,7 +145,7 @@ export class FakeMethods {
   }
 
   #addRule(rule: string, { minutes, client }: MethodArguments): void {
-    const whole = client === undefined ? rule : `${rule}$client=${String(client)}`;
+    const whole = client === undefined ? rule : `${rule}$client=${textOf(client)}`;
     if (minutes === undefined) {
       this.rules = [...this.rules, whole];
     } else {
@@ -198,9 +198,4 @@ export class FakeMethods {
     const added = (url: string): string => this.lists.find((list) => list.url === url)?.name ?? '';
     return { lists: fakeCatalogue().map((known) => ({ ...known, added: added(known.url) })) };
   }
-}
-
-/** A text that was given; '' for none. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -12,3 +12,8 @@ export class FakeRefusal extends Error {
 }
 
 export type MethodArguments = Record<string, unknown>;
+
+/** A text that was given; '' for none. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
