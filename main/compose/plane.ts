@@ -15,6 +15,7 @@ export async function startPlane(
   options: ComposeOptions,
   listen: readonly string[],
   rest: Omit<PlaneOptions, 'listen'>,
+  onMoved: (sentence: string) => void,
 ): Promise<DataPlane> {
   try {
     return await DataPlane.start({ ...rest, listen: [...listen] });
@@ -26,7 +27,10 @@ export async function startPlane(
       if (other.every((text, index) => text === listen[index])) break;
       options.onProgress?.(`${(last as AppError).message}; trying port ${String(port)}`);
       try {
-        return await DataPlane.start({ ...rest, listen: other });
+        const plane = await DataPlane.start({ ...rest, listen: other });
+        const { message } = error as AppError;
+        onMoved(`DNS is answered on port ${String(port)} instead: ${message}.`);
+        return plane;
       } catch (next) {
         if (!isPortTrouble(next)) throw next;
         last = next;

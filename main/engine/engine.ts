@@ -19,13 +19,14 @@ import { hashName, writeName } from './name.ts';
 import type { Parts } from './parts.ts';
 import { PendingQuestions } from './pending.ts';
 import { runPipeline } from './pipeline.ts';
-import { Query, QUERY_IGNORED, type QueryStatus } from './query.ts';
+import { Query, QUERY_IGNORED, QUERY_OK, type QueryStatus } from './query.ts';
 import { ReadAhead } from './read-ahead.ts';
 import type { Policy } from './policy.ts';
 import type { Alarm, Client, Clock, Counters, Exchange, QuerySink, Random } from './ports.ts';
 import { CONNECTIVITY_NAME_LIST } from './connectivity.ts';
 import { RuleSet } from './rule-set.ts';
 import { answerLimited } from './steps/limited.ts';
+import { isProbe } from './steps/special-names.ts';
 import { SuffixSet } from './suffix-set.ts';
 import { Tally } from './tally.ts';
 import { Turn } from './turn.ts';
@@ -207,7 +208,10 @@ export class Engine {
 
   #answer(status: QueryStatus): number {
     const parts = this.#parts;
-    return parts.turn.isLimited ? answerLimited(parts, status) : runPipeline(parts, status);
+    const { turn, policy } = parts;
+    // Silence to the guardian's probes would cost the machine its takeover.
+    const isLimited = turn.isLimited && !(status === QUERY_OK && isProbe(turn, policy));
+    return isLimited ? answerLimited(parts, status) : runPipeline(parts, status);
   }
 
   /** Accounts for the answer of which `written` bytes were written. */
