@@ -190,25 +190,10 @@ async function startParts(
   const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
   const { addressBook, upstreamNotices } = upstreams;
   closers.add(() => addressBook.close());
-  const plane = await startPlane(
-    options,
-    listen,
-    {
-      ...upstreams.planeOptions,
-      threads: config.dns.threads,
-      rings,
-      policy,
-      cacheDirectory: dataDirectory,
-      onFault: (reason) => {
-        health.fault(reason);
-        late.service?.stateChanged();
-        say(reason);
-      },
-    },
-    (sentence) => {
-      health.setNotice('port', sentence);
-    },
-  );
+  const plane = await startPlane(options, listen, {
+    ...upstreams.planeOptions,
+    ...{ threads: config.dns.threads, rings, policy, cacheDirectory: dataDirectory, health, late },
+  });
   closers.add(() => plane.close());
   late.plane = plane;
   // What was found while the threads were starting.
