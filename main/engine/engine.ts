@@ -5,6 +5,7 @@
  */
 import { COUNTER } from '../contract/counters.ts';
 import { LIMITS } from '../contract/limits.ts';
+import type { Outcome, Reason } from '../contract/outcome.ts';
 import { AliasChain } from './alias-chain.ts';
 import { AnswerInspector, type RebindingGuard } from './answer-inspector.ts';
 import { AnswerName } from './answer-name.ts';
@@ -168,6 +169,13 @@ export class Engine {
 
   endBatch(): void {
     this.#batch.end();
+  }
+
+  /** What became of the packet that was answered last, or is being answered by `ReplyTo.send`. */
+  describeLast(): { outcome: Outcome; reason: Reason; upstream: number; durationUs: number } {
+    const { turn, clock } = this.#parts;
+    const { outcome, reason, upstream, startedUs } = turn;
+    return { outcome, reason, upstream, durationUs: Math.max(0, clock.nowUs() - startedUs) };
   }
 
   /** Whether the access list has an address, 16 bytes as in Client. */

@@ -73,7 +73,8 @@ test('a schedule switches by itself, at its minute, also when the clock was set'
   const blocks = (): string => {
     const message = plane.policies.at(-1);
     assert.ok(message);
-    return explain(openPolicy(message), 'games.example', 'A').decision;
+    const question = { name: 'games.example', type: 'A', address: new Uint8Array(16) };
+    return explain({ policy: openPolicy(message), ...question }).decision;
   };
   await service.call('policies.put', { policy: night });
   assert.equal(blocks(), 'blocked');
