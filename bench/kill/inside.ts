@@ -50,6 +50,9 @@ const CALL_MS = 15_000;
 /** Within these times a pause and an update are over. */
 const PAUSING_MS = 20;
 const UPDATING_MS = 400;
+/** From the order to a thread until it obeys: nearly at once, or when the main thread is stuck. */
+const HURT_MS = 20;
+const BUSY_MS = 800;
 const LIST_PORT = 8099;
 const LIST_NAMES = 20_000;
 /** Below it names get ENGINE_ADDRESS from our engine, and OUTSIDE_ADDRESS without it. */
@@ -97,11 +100,15 @@ async function reach(app: App, { moment }: Run): Promise<Standing> {
 }
 
 async function strike(app: App, guardian: number, { victim, moment }: Run): Promise<void> {
-  // A main thread that stands still passes nothing on to the engine, so that comes first.
-  if (victim === 'engine ended') await app.hurt('engine throws');
-  if (victim === 'engine hung') await app.hurt('engine hangs');
-  if (moment === 'running busy') await app.hurt('main hangs');
-  if (victim.startsWith('engine') || moment === 'running busy') await delay(50);
+  // A main thread that stands still passes nothing on to the engine, so that is told first; but it
+  // dies last, or it would be started again.
+  const isBusy = moment === 'running busy';
+  const engineAfterMs = isBusy ? BUSY_MS : HURT_MS;
+  if (victim === 'engine ended') await app.hurt('engine throws', engineAfterMs);
+  if (victim === 'engine hung') await app.hurt('engine hangs', engineAfterMs);
+  const untilMs = performance.now() + engineAfterMs;
+  if (isBusy) await app.hurt('main hangs', HURT_MS);
+  if (victim.startsWith('engine') || isBusy) await delay(untilMs - performance.now() + HURT_MS);
   const both = [app.pid, ...(guardian === 0 ? [] : [guardian])];
   switch (victim) {
     case 'app killed':
