@@ -64,12 +64,18 @@ async function startDesktop(): Promise<ChildProcess> {
   fs.writeFileSync(settings, SETTINGS);
   const words = [...runtimeSwitches(), root, '--data-dir', data, '--config', settings];
   // The display of its own: xvfb-run would stand between the app and its guardian's parent.
-  const display = spawn('Xvfb', [':97', '-nolisten', 'tcp'], { stdio: 'ignore' });
+  const display = spawn('Xvfb', ['-displayfd', '1', '-nolisten', 'tcp'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   programs.push(display);
-  await until('the display', () => fs.existsSync('/tmp/.X11-unix/X97'), 10_000);
+  const [number] = (await once(display.stdout, 'data')) as [Buffer];
   const app = spawn(runtime.executable, words, {
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...process.env, ...runtimeEnvironment(runtime), DISPLAY: ':97' },
+    env: {
+      ...process.env,
+      ...runtimeEnvironment(runtime),
+      DISPLAY: `:${number.toString().trim()}`,
+    },
   });
   programs.push(app);
   for await (const line of createInterface({ input: app.stdout })) {
