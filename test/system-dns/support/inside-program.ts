@@ -17,6 +17,7 @@ import {
   runtimeSwitches,
 } from '../../../main/launch/electron-runtime.ts';
 import { connect, type CliClient } from '../../../main/interfaces/cli-client.ts';
+import { rssKib } from './process-memory.ts';
 import { Machine, OUTSIDE_ADDRESS, sh, timeToResolve, until } from './machine.ts';
 
 const HEADLESS = fileURLToPath(new URL('../../../dist/main/headless.js', import.meta.url));
@@ -112,19 +113,6 @@ async function answers(address: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function rssKib(name: string): number {
-  for (const pid of fs.readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
-    try {
-      const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
-      if (!status.startsWith(`Name:\t${name.slice(0, 15)}\n`)) continue;
-      return Number(/VmRSS:\s*(\d+)/.exec(status)?.[1]);
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  return 0;
 }
 
 const scenarios: Record<string, () => Promise<unknown>> = {
