@@ -12,7 +12,8 @@ import {
   type CopyFile,
 } from '../../main/lists/compile.ts';
 import { TableBuilder, TableFull } from '../../main/lists/table-builder.ts';
-import { rankOf } from './list-fixtures.ts';
+import type { ListText } from '../../main/lists/list-text.ts';
+import { rankOf, textOf } from './list-fixtures.ts';
 
 const NO_KEY = new Uint8Array(32);
 const nothing = (): void => undefined;
@@ -21,10 +22,10 @@ const nothing = (): void => undefined;
 class Files {
   readonly #texts = new Map<string, Buffer>();
 
-  read = (path: string): Uint8Array => {
+  read = (path: string): ListText => {
     const text = this.#texts.get(path);
     if (!text) throw Object.assign(new Error(`no ${path}`), { code: 'ENOENT' });
-    return text;
+    return textOf(text);
   };
 
   copy(kind: CopyFile['kind'], path: string, text: string, namesBefore = 0): CopyFile {

@@ -1,6 +1,6 @@
 /**
  * One line of a list, as the line parsers get it: a window on the list's bytes, moved from line to
- * line by parse-list.ts, and the way by which rules go on to the sink, past the guards. Parsers of
+ * line by list-text.ts, and the way by which rules go on to the sink, past the guards. Parsers of
  * plain names never make strings of it.
  */
 import { LIMITS } from '../../contract/limits.ts';
@@ -42,7 +42,7 @@ export interface LineState {
 }
 
 export class Line {
-  /** The whole list. */
+  /** The list, or a part of it with the whole line. */
   bytes: Uint8Array;
   /** The line without blanks around it is bytes[start, end). */
   start = 0;
