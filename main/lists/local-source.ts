@@ -14,6 +14,7 @@ import { inMiB } from './validate.ts';
 
 /** Windows has no such flag, and undefined there. */
 const NONBLOCK = (constants as { O_NONBLOCK?: number }).O_NONBLOCK ?? 0;
+const COPY_BYTES = 65_536;
 
 /**
  * The file of a `file:` or `builtin:` URL.
@@ -75,10 +76,13 @@ async function copy(
   const file = await open(target, 'w', 0o600);
   let bytes = 0;
   try {
-    for await (const chunk of source.createReadStream({
-      autoClose: false,
-    }) as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
+    // One buffer for all of it: the many of a stream would wait for a collection.
+    const buffer = Buffer.alloc(COPY_BYTES);
+    for (;;) {
+      const { bytesRead } = await source.read(buffer, 0, buffer.length, null);
+      if (bytesRead === 0) break;
+      const chunk = buffer.subarray(0, bytesRead);
+      bytes += bytesRead;
       if (bytes > LIMITS.listBytesMax) throw tooLarge(path);
       hash.update(chunk);
       await file.writeFile(chunk);
