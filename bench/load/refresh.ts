@@ -37,7 +37,8 @@ function forgetPeak(pid: number): void {
 /** Another copy of the list: in each round 1000 other names are new. */
 async function changeList(data: Data, round: number): Promise<void> {
   const changed = data.names.slice();
-  for (let index = 0; index < 1_000; index++) changed[index] = `new${String(index)}-${String(round)}.com`;
+  for (let index = 0; index < 1_000; index++)
+    changed[index] = `new${String(index)}-${String(round)}.com`;
   await writeFile(join(data.folder, 'names.txt'), `${changed.join('\n')}\n`);
 }
 

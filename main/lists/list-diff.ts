@@ -14,6 +14,18 @@ import { ADDRESS_WORDS, PATTERN_WORDS, RuleProgram, TERMS_WORDS } from '../engin
 import type { RuleBuffers } from '../engine/rule-set.ts';
 import type { CompileResult, CompileSource } from './compile.ts';
 
+const MORE = FLAG_MORE << 16;
+
+/** As engine/rule-program.ts lays them out. */
+type PatternWords = readonly [tag: number, line: number, terms: number, at: number, length: number];
+type AddressWords = readonly [
+  ...address: readonly [number, number, number, number],
+  bits: number,
+  tag: number,
+  line: number,
+  terms: number,
+];
+
 export interface NameChanges {
   readonly listId: number;
   /** Distinct names, patterns and networks. */
@@ -109,13 +121,14 @@ class Reader {
     if (this.#program === null) return found;
     const { patterns, addresses } = this.#program.parts;
     for (let at = 0; at < patterns.length; at += PATTERN_WORDS) {
-      const [tag = 0, , terms = 0, offset = 0, length = 0] = patterns.subarray(at, at + 5);
+      const pattern = patterns.subarray(at, at + PATTERN_WORDS) as unknown as PatternWords;
+      const [tag, , terms, offset, length] = pattern;
       if ((tag & 0xffff) !== listId) continue;
       found.add(`${String(tag)} ${this.#termsText(terms)} ${this.#textAt(offset, length)}`);
     }
     for (let at = 0; at < addresses.length; at += ADDRESS_WORDS) {
       const words = addresses.subarray(at, at + ADDRESS_WORDS);
-      const [, , , , bits = 0, tag = 0, , terms = 0] = words;
+      const [, , , , bits, tag, , terms] = words as unknown as AddressWords;
       if (bits === 0 || (tag & 0xffff) !== listId) continue;
       found.add(`${words.subarray(0, 6).join()} ${this.#termsText(terms)}`);
     }
@@ -163,5 +176,3 @@ class Reader {
     return Buffer.from(bytes).toString('latin1');
   }
 }
-
-const MORE = FLAG_MORE << 16;
