@@ -34,20 +34,24 @@ function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${String(pid)}/clear_refs`, '5');
 }
 
-/** Another copy of the list: in each round 1000 other names are new. */
-async function changeList(data: Data, round: number): Promise<void> {
-  const changed = data.names.slice();
-  for (let index = 0; index < 1_000; index++)
-    changed[index] = `new${String(index)}-${String(round)}.com`;
-  await writeFile(join(data.folder, 'names.txt'), `${changed.join('\n')}\n`);
+/** Two copies of the list to take turns; 1000 names of each are not in the other. */
+function copiesOf(data: Data): Buffer[] {
+  return ['one', 'two'].map((tag) => {
+    const changed = data.names.map((name, index) => (index < 1_000 ? `${tag}-${name}` : name));
+    return Buffer.from(`${changed.join('\n')}\n`);
+  });
 }
 
 /** Refreshes until `isOver`; returns how often. */
-async function refreshOften(data: Data, isOver: () => boolean): Promise<number> {
+async function refreshOften(
+  data: Data,
+  copies: readonly Buffer[],
+  isOver: () => boolean,
+): Promise<number> {
   const client = await connect(join(data.folder, 'data'));
   let rounds = 0;
   while (!isOver()) {
-    await changeList(data, rounds);
+    await writeFile(join(data.folder, 'names.txt'), copies[rounds % 2] ?? '');
     await client.call('lists.refresh', {});
     rounds++;
   }
@@ -57,18 +61,19 @@ async function refreshOften(data: Data, isOver: () => boolean): Promise<number> 
 async function measure(target: Target, data: Data, rate: number, seconds: number) {
   const file = await writeQueries('blocked', data, 1);
   const load = { port: target.port, file, seconds, rate };
+  const copies = copiesOf(data);
   const firstPeak = peakBytes(target.pid);
   await settled();
   const before = usageOf(target.pid);
   const quiet = await runGenerator(load);
   forgetPeak(target.pid);
-  const cpuBefore = usageOf(target.pid).cpuSeconds;
+  const loaded = usageOf(target.pid);
   let isOver = false;
-  const rounds = refreshOften(data, () => isOver);
+  const rounds = refreshOften(data, copies, () => isOver);
   const busy = await runGenerator(load);
   isOver = true;
   const refreshes = await rounds;
-  const cpu = usageOf(target.pid).cpuSeconds - cpuBefore;
+  const cpu = usageOf(target.pid).cpuSeconds - loaded.cpuSeconds;
   const peak = peakBytes(target.pid);
   await settled();
   return {
@@ -79,7 +84,8 @@ async function measure(target: Target, data: Data, rate: number, seconds: number
       rounds: refreshes,
       cpuSecondsEach: Math.round((cpu / refreshes) * 100) / 100,
       peakMiB: mib(peak),
-      aboveResidentMiB: mib(peak - before.rssBytes),
+      /** Above what the load before has made resident, program code above all. */
+      aboveLoadedMiB: mib(peak - loaded.rssBytes),
       residentAfterMiB: mib(usageOf(target.pid).rssBytes),
     },
     quiet: latency(quiet),

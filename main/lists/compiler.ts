@@ -54,7 +54,7 @@ export function compileInThread(job: CompileJob, options: CompileOptions): Promi
   return new Promise((resolve, reject) => {
     const worker = new Worker(options.entry ?? threadEntry('lists/compile-thread'), {
       workerData: job,
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB, maxYoungGenerationSizeMb: 16 },
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB, maxYoungGenerationSizeMb: 3 },
     });
     let done: CompileDone | null = null;
     let failure = 'it ended without a result';
