@@ -208,6 +208,12 @@ export const LIMITS = {
   badFiltersMax: 10_000,
   /** Networks that block answers by address. */
   addressTriggersMax: 262_144,
+  /** User rules that end by themselves. */
+  temporaryRulesMax: 200,
+  /** Longest life of one of them. */
+  temporaryMinutesMax: 24 * 60,
+  /** Time after a change of the network or a sleep in which every question goes to two servers. */
+  upstreamRaceMs: 3_000,
   /** Bytes that stay free on the disk when a list is stored. */
   diskReserveBytes: 16 * 1024 * 1024,
 } as const;

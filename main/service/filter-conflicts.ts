@@ -110,11 +110,20 @@ function policyConflict(policy: PolicySettings, owners: readonly string[]): Find
   }
   return (
     domainConflict(policy.domains) ??
-    rulesConflict(['regex'], policy.regex.map(patternRule)) ??
+    regexConflict(policy.regex) ??
     scopeConflict(policy.clients, owners) ??
     scheduleConflict(policy) ??
     redirectConflict(policy)
   );
+}
+
+function regexConflict(patterns: readonly string[]): Finding | undefined {
+  const index = patterns.findIndex(
+    (pattern) => rulesConflict([], [patternRule(pattern)]) !== undefined,
+  );
+  if (index < 0) return undefined;
+  const allowed = 'a valid regular expression, without (?=...), (?<=...) and \\1';
+  return bad(['regex', index], patterns[index], allowed);
 }
 
 function domainConflict(domains: readonly string[]): Finding | undefined {

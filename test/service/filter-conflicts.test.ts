@@ -29,6 +29,16 @@ const cases: readonly (readonly [what: string, text: string, said: RegExp])[] = 
     'clients: [{ name: a, ids: ["AA:bb:cc:dd:ee:ff"] }, { name: b, ids: [aa-bb-cc-dd-ee-ff] }]',
     /"a" has it/,
   ],
+  [
+    'a pattern that is none',
+    'policies: [{ name: p, action: block, regex: ["ads", "(a"] }]',
+    /policies\[0\]\.regex\[1\]: "\(a" is not allowed, write a valid regular expression/,
+  ],
+  [
+    'a pattern that looks around',
+    'policies: [{ name: p, action: block, regex: ["ads(?=x)"] }]',
+    /policies\[0\]\.regex\[0\]: .* without \(\?=/,
+  ],
   ['a policy without names', 'policies: [{ name: p, action: block }]', /domains or a regex/],
   [
     'a redirect to nowhere',
