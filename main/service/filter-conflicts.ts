@@ -110,11 +110,19 @@ function policyConflict(policy: PolicySettings, owners: readonly string[]): Find
   }
   return (
     domainConflict(policy.domains) ??
-    rulesConflict(['regex'], policy.regex.map(patternRule)) ??
+    patternConflict(policy.regex) ??
     scopeConflict(policy.clients, owners) ??
     scheduleConflict(policy) ??
     redirectConflict(policy)
   );
+}
+
+function patternConflict(patterns: readonly string[]): Finding | undefined {
+  const found = rulesConflict([], patterns.map(patternRule));
+  const index = found?.path[0];
+  if (typeof index !== 'number') return undefined;
+  const allowed = 'a regular expression that RE2 can run, without back-references or look-around';
+  return bad(['regex', index], patterns[index], allowed);
 }
 
 function domainConflict(domains: readonly string[]): Finding | undefined {

@@ -29,6 +29,16 @@ const cases: readonly (readonly [what: string, text: string, said: RegExp])[] = 
     'clients: [{ name: a, ids: ["AA:bb:cc:dd:ee:ff"] }, { name: b, ids: [aa-bb-cc-dd-ee-ff] }]',
     /"a" has it/,
   ],
+  [
+    'an expression that RE2 cannot run',
+    String.raw`policies: [{ name: p, action: block, regex: ["^ad", '(a)\1'] }]`,
+    /^[^:]*:1: policies\[0\]\.regex\[1\]: "\(a\)\\\\1" is not allowed, write a regular expression/,
+  ],
+  [
+    'an unknown search engine',
+    'groups: [{ name: g, safeSearch: [googel] }]',
+    /groups\[0\]\.safeSearch: \["googel"\] is not allowed, write true or false, or a list.*bing/,
+  ],
   ['a policy without names', 'policies: [{ name: p, action: block }]', /domains or a regex/],
   [
     'a redirect to nowhere',
