@@ -208,6 +208,8 @@ export const LIMITS = {
   badFiltersMax: 10_000,
   /** Networks that block answers by address. */
   addressTriggersMax: 262_144,
+  /** Compiled expressions that one thread keeps, by an estimate; its heap has three times as much. */
+  regexHeapBytesMax: 16 * 1024 * 1024,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {
