@@ -39,7 +39,7 @@ export function planAddRule({ rules }: Config, text: string): RulePlan {
   let opposite = -1;
   for (const [index, other] of rules.entries()) {
     if (other === entry) return undefined;
-    if (rule.name === '') continue;
+    if (rule.name === '' || !mayName(other, rule.name)) continue;
     const { action, name } = parseRule(other);
     if (name !== rule.name) continue;
     if (action === rule.action) return undefined;
@@ -47,7 +47,7 @@ export function planAddRule({ rules }: Config, text: string): RulePlan {
   }
   if (opposite >= 0) {
     const change = { kind: 'replace', index: opposite, entry } as const;
-    return { change, wanted: rules.with(opposite, entry) };
+    return { change, wanted: rules.with(opposite, entry), isSound: true };
   }
   if (rules.length >= LIMITS.rulesMax) {
     throw new AppError(
@@ -55,14 +55,20 @@ export function planAddRule({ rules }: Config, text: string): RulePlan {
       `adding ${entry} failed: ${String(LIMITS.rulesMax)} rules exist`,
     );
   }
-  return { change: { kind: 'append', entry }, wanted: [...rules, entry] };
+  return { change: { kind: 'append', entry }, wanted: [...rules, entry], isSound: true };
+}
+
+/** Whether a rule can be one for a name. Reading thousands of them takes a while; this does not. */
+function mayName(text: string, name: string): boolean {
+  // Beyond ASCII a name has two spellings.
+  return /[^\0-\x7f]/.test(text) || text.toLowerCase().includes(name);
 }
 
 /** Removes a rule, given in any spelling of it. @throws AppError RULE_UNKNOWN */
 export function planRemoveRule({ rules }: Config, text: string): RulePlan {
   const index = indexOfRule(rules, text);
   if (index < 0) throw new AppError('RULE_UNKNOWN', `no such rule: ${text}`);
-  return { change: { kind: 'remove', index }, wanted: rules.toSpliced(index, 1) };
+  return { change: { kind: 'remove', index }, wanted: rules.toSpliced(index, 1), isSound: true };
 }
 
 /** Null for a text that is no rule, so that none can be equal to it. */
