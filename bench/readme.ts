@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { killSentence, type KillOutcome } from './kill/outcome.ts';
 import type { Redline } from './load/redline.ts';
 import type { Machine } from './load/result-file.ts';
 import type { RivalFigure } from './load/rivals.ts';
@@ -31,6 +32,7 @@ export function figuresBlock(): string {
     readonly logDropped: number;
     readonly figures: readonly RivalFigure[];
   };
+  const kill = readResult('kill') as Header & KillOutcome;
   const { machine } = redline;
   const lines = [
     BEGIN,
@@ -56,6 +58,8 @@ export function figuresBlock(): string {
     '| path | server | share of the echo | CPU an answer, echo = 1 |',
     '| --- | --- | --- | --- |',
     ...rivals.figures.filter(({ name }) => name !== 'echo').map(rivalRow),
+    '',
+    killSentence(kill, kill.command),
     '',
     `Made by \`${redline.command}\`, ` +
       `\`${soak.command}\` and ` +

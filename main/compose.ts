@@ -33,6 +33,7 @@ import { loadServices } from './service/services.ts';
 import { Service } from './service/service.ts';
 import type { TakeoverSwitch } from './service/takeover-switch.ts';
 import { SettingsCache } from './service/settings-cache.ts';
+import { TemporaryRules } from './service/temporary-rules.ts';
 import { newInstanceId } from './system-dns/probe.ts';
 
 export interface ComposeOptions {
@@ -176,23 +177,22 @@ async function startParts(
   closers.add(() => lists.close());
   say(`lists: ${String(lists.nameCount)} names`);
   const instance = newInstanceId();
+  const temporary = await TemporaryRules.open({
+    ...{ directory: dataDirectory, clock, health },
+    onChange: () => late.service?.rulesChanged(),
+  });
+  closers.add(() => temporary.close());
   const filters = new Filters();
   await loadServices(config);
-  const policy = firstPolicy(config, protection.isFiltering, lists, filters, instance);
+  const { isFiltering } = protection;
+  const parts = { config, isFiltering, lists, filters, instance, temporary: temporary.all };
+  const policy = firstPolicy(parts);
   const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
   const { addressBook, upstreamNotices } = upstreams;
   closers.add(() => addressBook.close());
   const plane = await startPlane(options, listen, {
     ...upstreams.planeOptions,
-    threads: config.dns.threads,
-    rings,
-    policy,
-    cacheDirectory: dataDirectory,
-    onFault: (reason) => {
-      health.fault(reason);
-      late.service?.stateChanged();
-      say(reason);
-    },
+    ...{ threads: config.dns.threads, rings, policy, cacheDirectory: dataDirectory, health, late },
   });
   closers.add(() => plane.close());
   late.plane = plane;
@@ -206,8 +206,8 @@ async function startParts(
   });
   const log = (late.log = await logOpening);
   late.service = new Service({
-    ...{ version, clock, store, protection, health, plane, lists, log, policy, filters },
-    ...{ instance, takeover, addressBook, upstreamNotices },
+    ...{ version, clock, store, protection, health, plane, lists, log, policy },
+    ...{ filters, temporary, instance, takeover, addressBook, upstreamNotices },
     network: new NetworkWatch(clock),
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,
@@ -216,15 +216,10 @@ async function startParts(
 }
 
 /** The policy that the data plane starts with, before anything is known of the network. */
-function firstPolicy(
-  config: Config,
-  filtering: boolean,
-  lists: ListManager,
-  filters: Filters,
-  instance: string,
-): ReturnType<typeof buildPolicy> {
+function firstPolicy(parts: FirstPolicyParts): ReturnType<typeof buildPolicy> {
+  const { config, isFiltering, lists, filters, instance, temporary } = parts;
   return buildPolicy({
-    ...{ version: 1, instance, filtering, config },
+    ...{ version: 1, instance, filtering: isFiltering, config, temporary },
     rules: compileRules(config.rules),
     lists: lists.table,
     filters: filters.build(config, {
@@ -233,6 +228,15 @@ function firstPolicy(
       neighbours: new Map(),
     }),
   });
+}
+
+interface FirstPolicyParts {
+  readonly config: Config;
+  readonly isFiltering: boolean;
+  readonly lists: ListManager;
+  readonly filters: Filters;
+  readonly instance: string;
+  readonly temporary: TemporaryRules['all'];
 }
 
 /** The switch, as it was left. */

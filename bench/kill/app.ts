@@ -1,104 +1,154 @@
 /**
- * The app as the kill test drives it: test/system-dns/support/subject.ts in a process of its own,
- * commands in, events out.
+ * The app as the kill test drives it: the built program in a process of its own, moved through its
+ * HTTP door, stopped at steps by system-dns/hold-point.ts, and hurt through Node's inspector.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { connect, type CliClient } from '../../main/interfaces/cli-client.ts';
+import { connectInspector } from './inspector.ts';
 
-const SUBJECT = fileURLToPath(new URL('../../test/system-dns/support/subject.ts', import.meta.url));
-const EVENT_MS = 15_000;
+export const HEADLESS = fileURLToPath(new URL('../../dist/main/headless.js', import.meta.url));
+/** Of the inspector; every sandbox has a network of its own. */
+const INSPECTOR_PORT = 9229;
+const READY_MS = 20_000;
+const HELD_MS = 15_000;
+const LOOK_EVERY_MS = 5;
 
-export interface AppEvent {
-  readonly event: string;
-  readonly data: unknown;
+/** Folders of one sandbox; all on the disk that a power cut cuts, but `hold`. */
+export interface Folders {
+  readonly data: string;
+  readonly journal: string;
+  readonly hold: string;
+}
+
+/** What became of a call to the app. */
+export interface CallEnd {
+  readonly value: unknown;
+  readonly error: string;
 }
 
 export class App {
   readonly #child: ChildProcess;
-  readonly #events: AppEvent[] = [];
-  readonly #waiting = new Set<() => void>();
-  #hasEnded = false;
+  readonly #folders: Folders;
+  readonly #client: CliClient;
+  readonly #said: readonly string[];
 
-  constructor(directory: string, port: number) {
-    this.#child = spawn(process.execPath, [SUBJECT, directory, String(port)], {
-      stdio: ['pipe', 'pipe', 'inherit'],
+  private constructor(
+    child: ChildProcess,
+    folders: Folders,
+    client: CliClient,
+    said: readonly string[],
+  ) {
+    this.#child = child;
+    this.#folders = folders;
+    this.#client = client;
+    this.#said = said;
+  }
+
+  /** @param isInspected  listens for `hurt`; resolves when it is ready; @throws when it is not */
+  static async start(folders: Folders, isInspected: boolean): Promise<App> {
+    for (const name of ['hold', 'held']) fs.rmSync(join(folders.hold, name), { force: true });
+    const flags = isInspected ? [`--inspect=127.0.0.1:${String(INSPECTOR_PORT)}`] : [];
+    const child = spawn(process.execPath, [...flags, HEADLESS, 'run', '--data-dir', folders.data], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, SLUICE_HOLD_DIR: folders.hold },
     });
-    this.#child.stdin?.on('error', () => undefined); // it may be dead
-    this.#child.once('exit', () => {
-      this.#hasEnded = true;
-      this.#wake();
-    });
-    if (!this.#child.stdout) throw new Error('no pipe from the app');
-    createInterface({ input: this.#child.stdout }).on('line', (line) => {
-      this.#events.push(JSON.parse(line) as AppEvent);
-      this.#wake();
-    });
+    const said: string[] = [];
+    createInterface({ input: child.stderr }).on('line', (line) => said.push(line));
+    const timer = setTimeout(() => child.kill('SIGKILL'), READY_MS);
+    let isReady = false;
+    for await (const line of createInterface({ input: child.stdout })) {
+      isReady = line.startsWith('ready ');
+      if (isReady) break;
+    }
+    clearTimeout(timer);
+    child.stdout.resume();
+    if (!isReady) throw new Error(`the app was not ready: ${said.slice(-3).join(' | ')}`);
+    return new App(child, folders, await connect(folders.data), said);
   }
 
   get pid(): number {
     return this.#child.pid ?? 0;
   }
 
-  /** PIDs of all guardians it has started. */
-  get guardians(): number[] {
-    return this.#events
-      .filter(({ event }) => event === 'guardian')
-      .map(({ data }) => data as number);
+  /** Last lines that it printed. */
+  get said(): readonly string[] {
+    return this.#said.slice(-4);
   }
 
-  get log(): readonly AppEvent[] {
-    return this.#events;
-  }
-
-  say(command: string): void {
-    this.#child.stdin?.write(`${command}\n`);
-  }
-
-  /** Resolves when an event, told already or later, fits. @throws when none came in time */
-  async saw(what: string, fits: (event: AppEvent) => boolean): Promise<AppEvent> {
-    const endMs = performance.now() + EVENT_MS;
-    for (;;) {
-      const found = this.#events.find(fits);
-      if (found) return found;
-      const leftMs = endMs - performance.now();
-      if (this.#hasEnded || leftMs <= 0) {
-        const last = JSON.stringify(this.#events.slice(-4));
-        throw new Error(`the app did not tell: ${what}; last events ${last}`);
-      }
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, leftMs);
-        const wake = (): void => {
-          clearTimeout(timer);
-          this.#waiting.delete(wake);
-          resolve();
-        };
-        this.#waiting.add(wake);
-      });
+  /** Its guardian; 0 while it has none. */
+  get guardian(): number {
+    const pid = String(this.pid);
+    try {
+      const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+      const found = children.split(' ').find((one) => nameOf(one).startsWith('guardian'));
+      return Number(found ?? 0);
+    } catch {
+      return 0; // the app has ended
     }
   }
 
-  async done(command: string): Promise<AppEvent> {
-    return this.saw(
-      `the end of "${command}"`,
-      ({ event, data }) =>
-        (event === 'done' || event === 'failed') && (data as { line: string }).line === command,
-    );
+  /** Never throws: a call that nobody answers any more has an error. */
+  async call(method: string, input: object = {}): Promise<CallEnd> {
+    try {
+      return { value: await this.#client.call(method, input), error: '' };
+    } catch (error) {
+      return { value: null, error: error instanceof Error ? error.message : String(error) };
+    }
   }
 
-  /** Without waiting: for the end of this process. */
-  kill(): void {
-    this.#child.kill('SIGKILL');
+  /** Makes a call that stops before the step; resolves once it stands there, with the call. */
+  async callAndHold(method: string, step: string): Promise<{ readonly end: Promise<CallEnd> }> {
+    fs.writeFileSync(join(this.#folders.hold, 'hold'), step);
+    const end = this.call(method);
+    let early: CallEnd | undefined;
+    void end.then((ended) => (early = ended));
+    const untilMs = performance.now() + HELD_MS;
+    while (!fs.existsSync(join(this.#folders.hold, 'held'))) {
+      if (early !== undefined || performance.now() > untilMs) {
+        throw new Error(`${method} did not come to "${step}": ${JSON.stringify(early)}`);
+      }
+      await delay(LOOK_EVERY_MS);
+    }
+    return { end };
+  }
+
+  /** Lets a held call go on. */
+  release(): void {
+    fs.rmSync(join(this.#folders.hold, 'hold'), { force: true });
+  }
+
+  /** engine thread: throws, or stands still; main thread: stands still. */
+  async hurt(how: 'engine throws' | 'engine hangs' | 'main hangs'): Promise<void> {
+    const inspector = await connectInspector(INSPECTOR_PORT);
+    try {
+      if (how === 'main hangs') await inspector.run(HANG);
+      else await inspector.runInWorker('dataplane-thread', how === 'engine hangs' ? HANG : THROW);
+    } finally {
+      inspector.close();
+    }
   }
 
   async end(): Promise<void> {
-    if (this.#hasEnded) return;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = new Promise((resolve) => this.#child.once('exit', resolve));
     this.#child.kill('SIGKILL');
     await ended;
   }
+}
 
-  #wake(): void {
-    for (const wake of [...this.#waiting]) wake();
+const HANG = 'setTimeout(() => { for (;;); }, 20)';
+const THROW = "setTimeout(() => { throw new Error('ended by the kill test'); }, 20)";
+
+/** Name of a process; '' when it has gone. */
+export function nameOf(pid: number | string): string {
+  try {
+    return fs.readFileSync(`/proc/${String(pid)}/comm`, 'utf8').trim();
+  } catch {
+    return '';
   }
 }

@@ -1,18 +1,16 @@
 /**
  * The part of the kill test that runs inside a sandbox, for one kind of owner. Started by kill.ts;
- * prints one line of JSON per run. Arguments: flavour, folder of the
- * journal, seed, count.
+ * prints one line of JSON per run. Arguments: flavour, folder of the sandbox, seed, count.
  *
  * Each run: the app takes over (and, for some moments, gives back); at the chosen moment the victim
  * dies; then the system's stub must find a name outside within BOUND_MS, and everything the owner
- * keeps must be as it was before. Where nobody is left to do that, the next start does.
+ * keeps must be as it was before. Where nobody is left to do that, the next start does. Afterwards
+ * no process of ours may be left.
  */
-import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
+import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { isAlive, markOf } from '../../main/system-dns/process-mark.ts';
-import { systemOwners } from '../../main/system-dns/owners.ts';
+import { isAlive, markOf, type ProcessMark } from '../../main/system-dns/process-mark.ts';
 import {
   ENGINE_ADDRESS,
   Machine,
@@ -22,15 +20,23 @@ import {
   until,
   type Flavour,
 } from '../../test/system-dns/support/machine.ts';
-import { App } from './app.ts';
-import { drawRuns, type Run } from './plan.ts';
+import { swapDisk, syncDisk } from '../../test/system-dns/support/sandbox.ts';
+import { App, type CallEnd, type Folders } from './app.ts';
+import { NextStart } from './next-start.ts';
+import { drawRuns, randomFrom, type Run } from './plan.ts';
+import { MachineState } from './state.ts';
 
 export interface RunResult extends Run {
   readonly flavour: Flavour;
   readonly index: number;
-  /** Until a name was found again; what the next start needed, where that gave back. */
+  /**
+   * Milliseconds until a name was found again: from the blow, or, where the next start had to give
+   * back, from the moment at which that was launched.
+   */
   readonly resolvedMs: number;
-  readonly by: 'nobody needed' | 'guardian' | 'app' | 'next start';
+  /** The same until everything was as before; null where the app lived and gave back when told to. */
+  readonly restoredMs: number | null;
+  readonly by: 'guardian' | 'app' | 'next start';
   /** '' when the run went as it must. */
   readonly failure: string;
 }
@@ -40,49 +46,63 @@ const BOUND_MS = 2_000;
 const STATE_MS = 2_000;
 /** Time in which an app that was woken might do harm. */
 const WOKEN_MS = 1_500;
-const RESTORE = fileURLToPath(new URL('../../test/system-dns/support/restore.ts', import.meta.url));
+const CALL_MS = 15_000;
+/** Within these times a pause and an update are over. */
+const PAUSING_MS = 20;
+const UPDATING_MS = 400;
+const LIST_PORT = 8099;
+const LIST_NAMES = 20_000;
+/** Below it names get ENGINE_ADDRESS from our engine, and OUTSIDE_ADDRESS without it. */
+const MARKED = 'engine.example';
 
-const [flavour, directory, seed, count] = process.argv.slice(2) as [
+const [flavour, folder, seed, count] = process.argv.slice(2) as [
   Flavour,
   ...[string, string, string],
 ];
+const folders: Folders = {
+  data: `${folder}/state/data`,
+  journal: `${folder}/state/journal`,
+  hold: '/run/kill-test',
+};
 const machine = new Machine(flavour);
-const ownerName = flavour.startsWith('resolv.conf') ? 'resolv.conf' : flavour;
-const owner = systemOwners().find(({ name }) => name === ownerName);
-if (!owner) throw new Error(`no owner ${ownerName}`);
+const state = new MachineState(flavour);
+const nextStart = new NextStart(folders);
+const random = randomFrom(Number(seed) + 1);
 
-/** Everything that must be as before, as text. */
-async function snapshot(): Promise<string> {
-  const items = await owner!.capture();
-  const state = items
-    .map(({ label, properties }) => ({ label, properties }))
-    .sort((one, other) => one.label.localeCompare(other.label));
-  const file = fs.lstatSync('/etc/resolv.conf');
-  const near = fs.readdirSync('/etc').filter((name) => name.includes('sluice'));
-  const text = fs.readFileSync('/etc/resolv.conf', 'latin1');
-  const lines = text.split('\n').filter((line) => /^(nameserver|search|options)/.test(line));
-  const servers = ownerName === 'systemd-resolved' ? [] : lines;
-  // resolved writes its file anew, in any order; the others' must say the same, and one that
-  // nobody owns must be the very same file.
-  const inode = ownerName === 'resolv.conf' ? file.ino : 0;
-  return JSON.stringify({
-    state,
-    mode: file.mode,
-    uid: file.uid,
-    gid: file.gid,
-    inode,
-    near,
-    servers,
-  });
+/** Where the app stands when the blow falls. */
+interface Standing {
+  readonly app: App;
+  /** The call that is held or under way; null when there is none. */
+  readonly call: Promise<CallEnd> | null;
 }
 
-async function strike(app: App, { victim, moment }: Run): Promise<void> {
-  // A busy main thread hears no command any more, so what ends the engine is said before.
-  const endsEngine = victim.startsWith('engine');
-  if (endsEngine) app.say(victim === 'engine ended' ? 'end-engine' : 'hang');
-  if (moment === 'running busy') app.say('busy');
-  if (moment === 'running busy' && !endsEngine) await delay(100);
-  const guardians = app.guardians.slice(-1);
+/** Brings the app to the moment of the run. */
+async function reach(app: App, { moment }: Run): Promise<Standing> {
+  const [phase = '', step = ''] = moment.split(':');
+  if (phase === 'taking') return { app, call: (await app.callAndHold('takeover', step)).end };
+  const { error } = await app.call('takeover');
+  if (error !== '') throw new Error(`the takeover failed: ${error}`);
+  const viaEngine = await timeToResolve(ENGINE_ADDRESS, BOUND_MS, MARKED);
+  if (viaEngine === Infinity) throw new Error('taken over, but names do not come from the engine');
+  if (phase === 'giving') return { app, call: (await app.callAndHold('restore', step)).end };
+  // These two go on for a time by chance.
+  const call =
+    moment === 'pausing'
+      ? app.call('pause')
+      : moment === 'updating a list'
+        ? app.call('lists.refresh')
+        : null;
+  if (call) await delay(random() * (moment === 'pausing' ? PAUSING_MS : UPDATING_MS));
+  return { app, call };
+}
+
+async function strike(app: App, guardian: number, { victim, moment }: Run): Promise<void> {
+  // A main thread that stands still passes nothing on to the engine, so that comes first.
+  if (victim === 'engine ended') await app.hurt('engine throws');
+  if (victim === 'engine hung') await app.hurt('engine hangs');
+  if (moment === 'running busy') await app.hurt('main hangs');
+  if (victim.startsWith('engine') || moment === 'running busy') await delay(50);
+  const both = [app.pid, ...(guardian === 0 ? [] : [guardian])];
   switch (victim) {
     case 'app killed':
       process.kill(app.pid, 'SIGKILL');
@@ -95,158 +115,214 @@ async function strike(app: App, { victim, moment }: Run): Promise<void> {
     case 'engine hung':
       break;
     case 'guardian killed':
-      for (const pid of guardians) process.kill(pid, 'SIGKILL');
+    case 'guardian stopped':
+      if (guardian !== 0) process.kill(guardian, victim.endsWith('killed') ? 'SIGKILL' : 'SIGSTOP');
       break;
     case 'both killed':
     case 'power cut':
-      for (const pid of [...guardians, app.pid]) process.kill(pid, 'SIGKILL');
-      if (victim === 'power cut') await machine.cutPower();
+      // Stopped first, so that neither can answer the other's end.
+      for (const pid of both) process.kill(pid, 'SIGSTOP');
+      for (const pid of both) process.kill(pid, 'SIGKILL');
+      await until('both to end', () => both.every((pid) => !isAlive(markOf(pid))), 2_000);
+      if (victim === 'power cut') {
+        await machine.cutPower(() => {
+          swapDisk(folder);
+        });
+      }
       break;
   }
 }
 
-/** Brings the app to the moment of the run. */
-async function reach(app: App, { moment }: Run): Promise<void> {
-  await app.saw('ready', ({ event }) => event === 'ready');
-  const [phase = '', step = ''] = moment.split(':');
-  const held = ({ event, data }: { event: string; data: unknown }): boolean =>
-    event === 'held' && String(data).startsWith(step);
-  if (phase === 'taking') app.say(`hold ${step}`);
-  app.say('on');
-  if (phase === 'taking') {
-    await app.saw(`held at ${step}`, held);
-    return;
-  }
-  const taken = await app.done('on');
-  if (taken.event !== 'done') throw new Error(`the takeover failed: ${JSON.stringify(taken.data)}`);
-  const viaEngine = await timeToResolve(ENGINE_ADDRESS, BOUND_MS);
-  if (viaEngine === Infinity) throw new Error('taken over, but names do not come from the engine');
-  if (phase !== 'giving') return;
-  app.say(`hold ${step}`);
-  app.say('off');
-  await app.saw(`held at ${step}`, held);
+/** Who has to give back after that blow. */
+function rescuer({ victim, moment }: Run): RunResult['by'] {
+  if (victim === 'both killed' || victim === 'power cut') return 'next start';
+  if (victim.startsWith('guardian')) return 'app';
+  return victim === 'engine ended' && moment !== 'running busy' ? 'app' : 'guardian';
 }
 
-async function oneRun(run: Run, index: number): Promise<RunResult> {
-  const before = await snapshot();
-  const app = new App(directory, enginePort(flavour));
-  let resolvedMs = NaN;
-  let by: RunResult['by'] = 'guardian';
-  let failure = '';
-  try {
-    await reach(app, run);
-    await strike(app, run);
-    const isNextStart = run.victim === 'both killed' || run.victim === 'power cut';
-    if (isNextStart) {
-      by = 'next start';
-      if (run.victim === 'power cut') await bootAfterCut();
-      else nextStart();
-    }
-    const survives = run.victim === 'guardian killed';
-    if (survives) {
-      by = 'app';
-      await goOnWithoutGuardian(app, run);
-    }
-    resolvedMs = await timeToResolve(OUTSIDE_ADDRESS, BOUND_MS);
-    if (resolvedMs === Infinity) failure = `no name was found within ${String(BOUND_MS)} ms`;
-    else await until('the state of before', async () => (await snapshot()) === before, STATE_MS);
-    if (failure === '' && run.victim === 'app stopped, woken later') await wake(app, run, before);
-  } catch (error) {
-    failure = error instanceof Error ? error.message : String(error);
-  }
-  if (failure !== '') {
-    const now = await snapshot().catch(String);
-    failure += `; before ${before}; now ${now}; app ${JSON.stringify(app.log.slice(-3))}`;
-  }
-  await cleanUp(app);
-  return { ...run, flavour, index, resolvedMs: Math.round(resolvedMs), by, failure };
+interface Recovery {
+  /** Of performance.now: the blow, or the launch of the next start. */
+  readonly fromMs: number;
+  readonly resolvedMs: number;
 }
 
-/** An app that goes on where it was, after its guardian gave back, must not take over again. */
-async function wake(app: App, { moment }: Run, before: string): Promise<void> {
-  const guardian = app.guardians.at(-1);
-  if (guardian !== undefined) {
-    await until('the guardian to act', () => !isAlive(markOf(guardian)), 5_000);
+/** @throws what went wrong */
+async function recovery(run: Run, standing: Standing, guardian: number): Promise<Recovery> {
+  let fromMs = performance.now();
+  if (run.victim === 'power cut') await bootAfterCut();
+  if (rescuer(run) === 'next start') fromMs = performance.now();
+  return { fromMs, resolvedMs: await found(run, standing, guardian) };
+}
+
+/** @returns milliseconds until a name was found */
+async function found(run: Run, standing: Standing, guardian: number): Promise<number> {
+  const { app } = standing;
+  switch (rescuer(run)) {
+    case 'next start':
+      return inTime(nextStart.run(random() < 0.5 ? 'program' : 'command'));
+    case 'guardian':
+      return inTime();
+    case 'app': {
+      const foundMs = within(await timeToResolve(OUTSIDE_ADDRESS, BOUND_MS));
+      if (run.moment === 'running busy') await endBoth(app, guardian);
+      else await goOn(run, standing, guardian);
+      within(await timeToResolve(OUTSIDE_ADDRESS, BOUND_MS, MARKED));
+      return foundMs;
+    }
   }
+}
+
+/** Until the machine asks its own servers again. */
+async function inTime(meanwhile: Promise<void> = Promise.resolve()): Promise<number> {
+  const [foundMs] = await Promise.all([
+    timeToResolve(OUTSIDE_ADDRESS, BOUND_MS, MARKED),
+    meanwhile,
+  ]);
+  return within(foundMs);
+}
+
+function within(foundMs: number): number {
+  if (foundMs === Infinity) throw new Error(`no name was found within ${String(BOUND_MS)} ms`);
+  return foundMs;
+}
+
+/** Its main thread stands still, but its engine answered: until somebody ends it. */
+async function endBoth(app: App, guardian: number): Promise<void> {
+  if (guardian !== 0 && isAlive(markOf(guardian))) process.kill(guardian, 'SIGKILL');
+  await app.end();
+  await nextStart.run('command');
+}
+
+/** The app lost its guardian or its engine: it goes on, and gives back when it is told to. */
+async function goOn({ victim, moment }: Run, { app, call }: Standing, lost: number): Promise<void> {
+  app.release();
+  const end = await settled(call);
+  if (end.error !== '' && victim !== 'engine ended') throw new Error(`it failed: ${end.error}`);
+  if (victim === 'guardian killed' && lost !== 0 && !moment.startsWith('giving')) {
+    const isNew = (): boolean => app.guardian !== 0 && app.guardian !== lost;
+    await until('another guardian', isNew, 5_000);
+  }
+  await giveBack(app);
+}
+
+async function giveBack(app: App): Promise<void> {
+  const { value, error } = await app.call('restore');
+  const { outcome, detail } = (value ?? {}) as { outcome?: string; detail?: string };
+  if (error !== '' || outcome === 'partly') throw new Error(`restore: ${error} ${String(detail)}`);
+}
+
+async function settled(call: Promise<CallEnd> | null): Promise<CallEnd> {
+  const late = delay(CALL_MS, { value: null, error: 'the call did not end' }, { ref: false });
+  return Promise.race([call ?? { value: null, error: '' }, late]);
+}
+
+/** An app that goes on where it was, after its guardian gave back, breaks nothing. */
+async function wake({ app, call }: Standing, guardian: ProcessMark | null): Promise<void> {
+  if (guardian) await until('the guardian to act', () => !isAlive(guardian), 5_000);
+  app.release();
   process.kill(app.pid, 'SIGCONT');
-  app.say('release');
-  if (guardian === undefined) {
-    // It was stopped before it had changed anything: it goes on, and gives back when told to.
-    await app.done('on');
-    app.say('off');
-    await app.done('off');
-  } else if (!moment.includes('busy')) {
-    app.say('state');
-    await app.done('state');
-  }
+  await settled(call);
   await delay(WOKEN_MS);
-  await until('the state of before, woken', async () => (await snapshot()) === before, STATE_MS);
-  if ((await timeToResolve(OUTSIDE_ADDRESS, BOUND_MS)) === Infinity) throw new Error('no answer');
-}
-
-/** The app goes on, with a new guardian, and gives back when it is told to. */
-async function goOnWithoutGuardian(app: App, { moment }: Run): Promise<void> {
-  if (moment.includes('busy')) {
-    // Its main thread is stuck and its guardian dead, but the engine answers: names are found.
-    if ((await timeToResolve(ENGINE_ADDRESS, BOUND_MS)) === Infinity) throw new Error('no answer');
-    process.kill(app.pid, 'SIGKILL');
-    nextStart();
-    return;
-  }
-  app.say('release');
-  if (moment.startsWith('giving')) {
-    await app.done('off');
-    return;
-  }
-  const taken = await app.done('on');
-  if (taken.event !== 'done') throw new Error(`the takeover failed: ${JSON.stringify(taken.data)}`);
-  const latest = (): number => app.guardians.at(-1) ?? 0;
-  await until('a living guardian', () => isAlive(markOf(latest())), 5_000);
-  app.say('off');
-  await app.done('off');
-}
-
-function nextStart(): void {
-  execFileSync(process.execPath, [RESTORE, directory], { encoding: 'utf8' });
+  // It may have taken over again, with a new guardian: what counts is that names are found.
+  within(await timeToResolve(OUTSIDE_ADDRESS, BOUND_MS));
+  await giveBack(app);
+  within(await timeToResolve(OUTSIDE_ADDRESS, BOUND_MS, MARKED));
 }
 
 async function bootAfterCut(): Promise<void> {
   // The unit that gives back at boot runs when the owner is up, before anybody needs names.
   const booting = machine.boot();
   await delay(300);
-  try {
-    nextStart();
-  } catch {
-    // The owner was not up yet: the unit is started again.
-  }
-  await until('the owner', () => ready(), 20_000);
-  nextStart();
+  await nextStart.run('command').catch(() => undefined); // the owner was not up yet: once more
+  await until('the owner', () => state.isReadable(), 20_000);
+  await nextStart.run('command');
   await booting;
-  nextStart();
 }
 
-async function ready(): Promise<boolean> {
-  return owner!.capture().then(
-    (items) => items.length > 0,
-    () => false,
-  );
-}
-
-async function cleanUp(app: App): Promise<void> {
-  await app.end();
-  for (const pid of app.guardians) {
-    if (!isAlive(markOf(pid))) continue;
-    await until('the guardian to end', () => !isAlive(markOf(pid)), 10_000).catch(() => {
-      process.kill(pid, 'SIGKILL');
-    });
-  }
+async function oneRun(run: Run, index: number): Promise<RunResult> {
+  const before = await state.read();
+  const isInspected = run.victim.startsWith('engine') || run.moment === 'running busy';
+  syncDisk(folder);
+  const app = await App.start(folders, isInspected);
+  const guardians: ProcessMark[] = [];
+  let resolvedMs = NaN;
+  let restoredMs: number | null = null;
+  let failure = '';
   try {
-    nextStart();
-  } catch {
-    // Told by the run that failed.
+    await app.call('resume'); // a pause of the last run outlived it
+    const standing = await reach(app, run);
+    const { guardian } = app;
+    if (guardian !== 0) guardians.push(markOf(guardian));
+    await strike(app, guardian, run);
+    const recovered = await recovery(run, standing, guardian);
+    ({ resolvedMs } = recovered);
+    await until('the state of before', async () => (await state.read()) === before, STATE_MS);
+    const sinceMs = performance.now() - recovered.fromMs;
+    if (rescuer(run) !== 'app') restoredMs = Math.round(sinceMs);
+    if (run.victim === 'app stopped, woken later') {
+      await wake(standing, guardians[0] ?? null);
+      await until('the state, woken', async () => (await state.read()) === before, STATE_MS);
+    }
+  } catch (error) {
+    failure = error instanceof Error ? error.message : String(error);
+    const now = await state.read().catch(String);
+    failure += `; before ${before}; now ${now}; app ${JSON.stringify(app.said)}`;
   }
+  const left = await cleanUp(app, guardians);
+  if (left !== '' && failure === '') failure = `left behind: ${left}`;
+  return {
+    ...{ ...run, flavour, index, by: rescuer(run), failure, restoredMs },
+    resolvedMs: Math.round(resolvedMs),
+  };
 }
 
+/** @returns processes of ours that did not end, as text */
+async function cleanUp(app: App, guardians: readonly ProcessMark[]): Promise<string> {
+  if (app.guardian !== 0) guardians = [...guardians, markOf(app.guardian)];
+  for (const { pid } of guardians) if (isAlive(markOf(pid))) process.kill(pid, 'SIGCONT');
+  await app.end();
+  const isGone = (): boolean => state.leftProcesses() === '';
+  await until('the guardian to end', isGone, 5_000).catch(() => undefined);
+  const left = state.leftProcesses();
+  for (const mark of guardians) if (isAlive(mark)) process.kill(mark.pid, 'SIGKILL');
+  await nextStart.run('command').catch(() => undefined); // told by the run that failed
+  return left;
+}
+
+/** A list that is another one at each update. */
+function serveList(): void {
+  let edition = 0;
+  createServer((_request, response) => {
+    edition++;
+    const name = (index: number): string => `n${String(index)}.e${String(edition)}.invalid`;
+    response.end(Array.from({ length: LIST_NAMES }, (_, index) => name(index)).join('\n'));
+  }).listen(LIST_PORT, '127.0.0.1');
+}
+
+function settings(): string {
+  const port = String(enginePort(flavour));
+  return JSON.stringify({
+    dns: {
+      listen: [`127.0.0.1:${port}`, `[::1]:${port}`],
+      ...{ upstreams: ['system'], bootstrap: ['system'] },
+    },
+    rebinding: { enabled: false },
+    lists: [{ name: 'Test', url: `http://127.0.0.1:${String(LIST_PORT)}/list`, format: 'domains' }],
+    policies: [
+      {
+        ...{ name: 'mark', action: 'redirect', domains: [MARKED] },
+        redirect: { addresses: [ENGINE_ADDRESS] },
+      },
+    ],
+    http: { listen: '127.0.0.1:8053' },
+  });
+}
+
+process.env['SLUICE_JOURNAL_DIR'] = folders.journal;
+fs.mkdirSync(folders.data, { recursive: true });
+fs.mkdirSync(folders.hold, { recursive: true });
+fs.writeFileSync(`${folders.data}/sluice.yaml`, settings());
+serveList();
 machine.install();
 await machine.boot();
 for (const [index, run] of drawRuns(Number(seed), Number(count)).entries()) {

@@ -1,19 +1,21 @@
 /**
  * The kill test: proves that a machine gets its DNS back whatever dies. `node bench/kill/kill.ts
- * [--runs N] [--seed S] [--owner FLAVOUR]`; needs root, and downloads the owners' packages once.
+ * [--runs N] [--seed S] [--owner FLAVOUR] [--out FOLDER]`; needs root, and downloads the owners'
+ * packages once.
  *
  * Every flavour gets its share of the runs in a sandbox of its own; the seed is printed first.
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build, isBuilt } from '../../main/launch/build.ts';
 import { FLAVOURS, type Flavour } from '../../test/system-dns/support/machine.ts';
 import { ownerBinaries } from '../../test/system-dns/support/owner-binaries.ts';
 import { missingForSandbox, Sandbox } from '../../test/system-dns/support/sandbox.ts';
+import { writeResult } from '../load/result-file.ts';
 import type { RunResult } from './inside.ts';
+import { summarise } from './outcome.ts';
 
 const INSIDE = fileURLToPath(new URL('./inside.ts', import.meta.url));
 const LANES = 2;
@@ -23,16 +25,16 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '210' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     owner: { type: 'string' },
+    out: { type: 'string' },
   },
 });
 
 async function runFlavour(flavour: Flavour, seed: number, count: number): Promise<RunResult[]> {
   const binaries = ownerBinaries();
   const layer = flavour === 'resolvconf' ? binaries.openresolv : binaries.services;
-  const sandbox = await Sandbox.open(layer);
+  const sandbox = await Sandbox.open(layer, true);
   try {
-    const directory = join(sandbox.folder, 'state');
-    const words = [process.execPath, INSIDE, flavour, directory, String(seed), String(count)];
+    const words = [process.execPath, INSIDE, flavour, sandbox.folder, String(seed), String(count)];
     const child = spawn('nsenter', sandbox.enter(words), { stdio: ['ignore', 'pipe', 'inherit'] });
     const results: RunResult[] = [];
     for await (const line of createInterface({ input: child.stdout })) {
@@ -41,8 +43,9 @@ async function runFlavour(flavour: Flavour, seed: number, count: number): Promis
       ) as RunResult;
       results.push(result);
       const mark = result.failure === '' ? 'ok  ' : 'FAIL';
-      const { victim, moment, by, resolvedMs, failure } = result;
-      const text = `${mark} ${flavour} | ${victim} | ${moment} | ${by} | ${String(resolvedMs)} ms`;
+      const { victim, moment, by, resolvedMs, restoredMs, failure } = result;
+      const times = `${String(resolvedMs)} ms, ${String(restoredMs ?? '-')} ms`;
+      const text = `${mark} ${flavour} | ${victim} | ${moment} | ${by} | ${times}`;
       process.stdout.write(`${text} ${failure}\n`);
     }
     return results;
@@ -72,12 +75,15 @@ await Promise.all(
     }
   }),
 );
-const failures = results.filter(({ failure }) => failure !== '');
-const times = results.map(({ resolvedMs }) => resolvedMs).sort((one, other) => one - other);
-const worst = times.at(-1) ?? NaN;
-const median = times[Math.floor(times.length / 2)] ?? NaN;
+const outcome = summarise(results, seed);
+const { runs, failed, resolvedMsMost, restoredMsMost, nextStartMsMost } = outcome;
 process.stdout.write(
-  `${String(results.length)} runs, ${String(failures.length)} failed, names found again after ` +
-    `${String(median)} ms (median), ${String(worst)} ms (worst); seed ${String(seed)}\n`,
+  `${String(runs)} runs, ${String(failed)} failed; names found again after at most ` +
+    `${String(resolvedMsMost)} ms, all as before after at most ${String(restoredMsMost)} ms, by the ` +
+    `next start ${String(nextStartMsMost)} ms; seed ${String(seed)}\n`,
 );
-process.exit(failures.length === 0 && results.length > 0 ? 0 : 1);
+if (values.out !== undefined) {
+  const path = writeResult(values.out, 'kill', 'npm run bench:kill', outcome);
+  process.stdout.write(`written: ${path}\n`);
+}
+process.exit(failed === 0 && runs > 0 ? 0 : 1);

@@ -14,6 +14,8 @@ export const MOMENTS = [
   ...TAKEOVER_STEPS.map((step) => `taking:${step}`),
   'running',
   'running busy',
+  'pausing',
+  'updating a list',
   ...RESTORE_STEPS.map((step) => `giving:${step}`),
 ] as const;
 export type Moment = (typeof MOMENTS)[number];
@@ -25,6 +27,7 @@ export const VICTIMS = [
   'engine ended',
   'engine hung',
   'guardian killed',
+  'guardian stopped',
   'both killed',
   'power cut',
 ] as const;

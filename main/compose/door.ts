@@ -23,7 +23,7 @@ export async function openDoor(
   try {
     return await open(port);
   } catch (error) {
-    const refused = bindError(error as NodeJS.ErrnoException, 'tcp', address, port);
+    const refused = bindError(error as NodeJS.ErrnoException, 'tcp', address, port, 'http');
     if (choice.portFallback !== true || !isPortTrouble(refused)) throw refused;
     say(`${refused.message}; taking a free port`);
     return open(0);

@@ -4,18 +4,37 @@
  */
 import { AppError } from '../contract/errors.ts';
 import { DataPlane } from '../dataplane/data-plane.ts';
+import type { Health } from '../service/health.ts';
 import type { ComposeOptions } from '../compose.ts';
+import type { Late } from './late.ts';
 
 /** Ports tried, on the same address, when port 53 cannot be had and a fallback is allowed. */
 const FALLBACK_PORTS = [5353, 15353];
 
+interface Told {
+  readonly health: Health;
+  readonly late: Late;
+}
+
 export type PlaneOptions = Parameters<typeof DataPlane.start>[0];
 
+/**
+ * @param health  told when another port was taken, and of faults of the threads
+ * @throws        AppError PORT_IN_USE, PORT_FORBIDDEN, ADDRESS_UNAVAILABLE
+ */
 export async function startPlane(
   options: ComposeOptions,
   listen: readonly string[],
-  rest: Omit<PlaneOptions, 'listen'>,
+  { health, late, ...known }: Omit<PlaneOptions, 'listen' | 'onFault'> & Told,
 ): Promise<DataPlane> {
+  const rest = {
+    ...known,
+    onFault: (reason: string): void => {
+      health.fault(reason);
+      late.service?.stateChanged();
+      options.onProgress?.(reason);
+    },
+  };
   try {
     return await DataPlane.start({ ...rest, listen: [...listen] });
   } catch (error) {
@@ -26,7 +45,10 @@ export async function startPlane(
       if (other.every((text, index) => text === listen[index])) break;
       options.onProgress?.(`${(last as AppError).message}; trying port ${String(port)}`);
       try {
-        return await DataPlane.start({ ...rest, listen: other });
+        const plane = await DataPlane.start({ ...rest, listen: other });
+        const { message } = error as AppError;
+        health.setNotice('port', `DNS is answered on port ${String(port)} instead: ${message}.`);
+        return plane;
       } catch (next) {
         if (!isPortTrouble(next)) throw next;
         last = next;

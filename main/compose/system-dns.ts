@@ -7,6 +7,7 @@ import type { ComposeOptions } from '../compose.ts';
 import { realClock } from '../service/clock.ts';
 import type { Health } from '../service/health.ts';
 import { TakeoverSwitch } from '../service/takeover-switch.ts';
+import { holdPoint } from '../system-dns/hold-point.ts';
 import { restoreNow } from '../system-dns/restore-now.ts';
 import { SystemDns } from '../system-dns/system-dns.ts';
 import type { Late } from './late.ts';
@@ -28,6 +29,7 @@ export function openSystemDns(
   const systemDns = new SystemDns({
     listening: () => listening,
     instance,
+    onStep: holdPoint(),
     onChange: () => {
       late.takeover?.changed();
       late.service?.stateChanged();

@@ -65,6 +65,7 @@ const SELF_EXPLAINING: ReadonlySet<ErrorCode> = new Set([
   'ARGUMENT_INVALID',
   'CONFIG_INVALID',
   'NOT_RUNNING',
+  'PORT_IN_USE',
 ]);
 
 /** One line for a person: what failed, and what to do about it where that is not said yet. */

@@ -208,6 +208,12 @@ export const LIMITS = {
   badFiltersMax: 10_000,
   /** Networks that block answers by address. */
   addressTriggersMax: 262_144,
+  /** User rules that end by themselves. */
+  temporaryRulesMax: 200,
+  /** Longest life of one of them. */
+  temporaryMinutesMax: 24 * 60,
+  /** Time after a change of the network or a sleep in which every question goes to two servers. */
+  upstreamRaceMs: 3_000,
   /** Compiled expressions that one thread keeps, by an estimate; its heap has three times as much. */
   regexHeapBytesMax: 16 * 1024 * 1024,
 } as const;

@@ -121,6 +121,12 @@ export const LIST_METHODS = {
     input: z.strictObject({ name: z.string(), enabled: z.boolean() }),
     output: listsOutput,
   },
+  /** Sets what the list's names are used for; what is not given stays. */
+  'lists.change': {
+    permission: 'write',
+    input: listSource.pick({ name: true, action: true, match: true, allowWide: true }),
+    output: listsOutput,
+  },
   /** Fetches now; without a name all enabled lists. Answers when the attempt has ended. */
   'lists.refresh': {
     permission: 'write',

@@ -3,6 +3,7 @@
  * this table through interfaces/dispatch.ts, and clients take their types from it.
  */
 import { z } from 'zod';
+import { CHECK_METHODS } from './check-methods.ts';
 import { configSchema } from './config.ts';
 import { FILTER_METHODS } from './filter-methods.ts';
 import { IMPORT_METHODS } from './import-methods.ts';
@@ -97,28 +98,6 @@ export const statisticsPointSchema = z.object({
   failed: count,
 });
 
-export const checkStepSchema = z.object({ step: z.string(), result: z.string() });
-
-/** What a name would get, and why. No traffic, no log record. */
-export const checkSchema = z.object({
-  name: z.string(),
-  decision: z.enum(['blocked', 'allowed', 'local']),
-  /** One plain sentence. */
-  why: z.string(),
-  steps: z.array(checkStepSchema),
-  matches: z.array(
-    z.object({
-      action: z.enum(['block', 'allow', 'redirect']),
-      list: z.string(),
-      matchedName: z.string(),
-      rule: z.string(),
-      /** 1-based line in the list; 0 when not known. */
-      line: z.int(),
-      won: z.boolean(),
-    }),
-  ),
-});
-
 export const liveSchema = z.object({
   timeMs: z.number(),
   totals: totalsSchema,
@@ -135,7 +114,6 @@ export const liveSchema = z.object({
 });
 
 const none = z.strictObject({});
-const ruleText = z.string().min(1).max(512);
 
 /** name → input, output, permission. GET is served for 'read' methods, POST for all. */
 export const METHODS = {
@@ -199,31 +177,7 @@ export const METHODS = {
       topClients: z.array(z.object({ client: z.string(), count })),
     }),
   },
-  check: {
-    permission: 'read',
-    input: z.strictObject({
-      name: z.string().min(1).max(1_024),
-      type: z.string().max(16).default('A'),
-      /** Address of the client that asks; nobody in particular without one. */
-      client: z.string().max(64).optional(),
-    }),
-    output: checkSchema,
-  },
-  'rules.list': {
-    permission: 'read',
-    input: none,
-    output: z.object({ rules: z.array(z.string()) }),
-  },
-  'rules.add': {
-    permission: 'write',
-    input: z.strictObject({ rule: ruleText }),
-    output: z.object({ rules: z.array(z.string()) }),
-  },
-  'rules.remove': {
-    permission: 'write',
-    input: z.strictObject({ rule: ruleText }),
-    output: z.object({ rules: z.array(z.string()) }),
-  },
+  ...CHECK_METHODS,
   ...LIST_METHODS,
   ...FILTER_METHODS,
   ...IMPORT_METHODS,

@@ -30,6 +30,7 @@ import type {
   ToThread,
   UpstreamNews,
 } from './messages.ts';
+import type { OwnAnswer } from './own-question.ts';
 import { readLatency, sumHistogram } from './quantiles.ts';
 import { ThreadKeeper } from './thread-keeper.ts';
 import { mergeStates } from './upstream-states.ts';
@@ -177,6 +178,18 @@ export class DataPlane {
   async flushName(name: string, below: boolean): Promise<number> {
     const counts = await Promise.all(this.#keepers.map((keeper) => keeper.flushName(name, below)));
     return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /**
+   * Asks a question as a client would, in the first thread; it is counted and logged.
+   *
+   * @param packet   a query message
+   * @param address  16 bytes as in engine/ports.ts Client
+   * @returns        null when no thread could answer it
+   */
+  async resolve(packet: Uint8Array, address: Uint8Array): Promise<OwnAnswer | null> {
+    const [first] = this.#keepers;
+    return first === undefined ? null : first.resolve(packet, address);
   }
 
   /** Resolves when every running thread has done what it was told before this call. */

@@ -22,6 +22,7 @@ import { readCacheFile, removeCacheFile, writeCacheFile } from './cache-file.ts'
 import { claimAlone, openListeners } from './listeners.ts';
 import type { Listeners } from './listeners.ts';
 import { openPolicy } from './open-policy.ts';
+import { askEngine } from './own-question.ts';
 import type { FromThread, PolicyMessage, ThreadSetup, ToThread } from './messages.ts';
 
 /** Counters that tell a present state; a thread that ended left them as they were. */
@@ -126,6 +127,11 @@ function obey(message: ToThread, listeners: Listeners): void {
       report({ kind: 'flushed', id: message.id, count });
       break;
     }
+    case 'resolve':
+      askEngine(engine, message.packet, message.address, (answer) => {
+        report({ kind: 'resolved', id: message.id, ...answer });
+      });
+      break;
     case 'settle':
       report({ kind: 'settled', id: message.id });
       break;

@@ -12,6 +12,7 @@ import type { RuleBuffers } from '../engine/rule-set.ts';
 import type { Endpoint } from '../net/server-address.ts';
 import type { UpstreamPlan } from '../net/upstream-plan.ts';
 import type { UpstreamState } from '../net/upstream.ts';
+import type { OwnAnswer } from './own-question.ts';
 
 /** As ClientProfile. */
 export type ProfileMessage = Omit<ClientProfile, 'rules'> & { readonly rules: RuleBuffers | null };
@@ -30,10 +31,20 @@ export interface FiltersMessage {
 /** A Policy whose rules are still bytes; each thread opens its own view of them. */
 export type PolicyMessage = Omit<
   Policy,
-  'rules' | 'lists' | 'suffixes' | 'everybody' | 'clients' | 'policies' | 'services' | 'records'
+  | 'rules'
+  | 'firstRules'
+  | 'lists'
+  | 'suffixes'
+  | 'everybody'
+  | 'clients'
+  | 'policies'
+  | 'services'
+  | 'records'
 > & {
   readonly rules: RuleBuffers;
   readonly lists: RuleBuffers;
+  /** Policy.firstRules; none when absent. */
+  readonly first?: RuleBuffers;
   /** Names with upstreams of their own; none when absent. */
   readonly suffixes?: readonly string[];
   /** Nothing of that kind when absent. */
@@ -82,6 +93,13 @@ export type ToThread =
       readonly name: string;
       readonly below: boolean;
     }
+  /** A question of our own, as that client would ask it; to be answered. */
+  | {
+      readonly kind: 'resolve';
+      readonly id: number;
+      readonly packet: Uint8Array;
+      readonly address: Uint8Array;
+    }
   /** To be answered when everything sent before has been done. */
   | { readonly kind: 'settle'; readonly id: number }
   | { readonly kind: 'close' };
@@ -99,6 +117,7 @@ export type FromThread =
   | UpstreamNews
   /** To a message with this id. */
   | { readonly kind: 'inspected'; readonly id: number; readonly items: readonly CachedItem[] }
+  | ({ readonly kind: 'resolved'; readonly id: number } & OwnAnswer)
   | { readonly kind: 'flushed'; readonly id: number; readonly count: number }
   /** It could not begin, and ends. */
   | { readonly kind: 'failed'; readonly error: WireError }

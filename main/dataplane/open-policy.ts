@@ -12,9 +12,10 @@ import type { FiltersMessage, PolicyMessage } from './messages.ts';
 
 /** @throws Error when memory is not what the builders make */
 export function openPolicy(message: PolicyMessage): Policy {
-  const { rules, lists, suffixes, filters, ...rest } = message;
+  const { rules, first, lists, suffixes, filters, ...rest } = message;
   return {
     ...rest,
+    ...(first && { firstRules: RuleSet.open(first) }),
     rules: RuleSet.open(rules),
     lists: RuleSet.open(lists),
     suffixes: new SuffixSet(suffixes ?? []),

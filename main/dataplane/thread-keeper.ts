@@ -11,6 +11,7 @@ import { fromWire } from '../contract/errors.ts';
 import { threadEntry } from '../contract/thread-entry.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
 import type { UpstreamState } from '../net/upstream.ts';
+import type { OwnAnswer } from './own-question.ts';
 import type { FromThread, ThreadSetup, ToThread, UpstreamNews } from './messages.ts';
 
 const BACKOFF_FIRST_MS = 50;
@@ -91,6 +92,12 @@ export class ThreadKeeper {
   async flushName(name: string, below: boolean): Promise<number> {
     const reply = await this.#ask((id) => ({ kind: 'flush-name', id, name, below }));
     return reply?.kind === 'flushed' ? reply.count : 0;
+  }
+
+  /** Asks a question through the thread's engine; null when the thread ends before, or none runs. */
+  async resolve(packet: Uint8Array, address: Uint8Array): Promise<OwnAnswer | null> {
+    const reply = await this.#ask((id) => ({ kind: 'resolve', id, packet, address }));
+    return reply?.kind === 'resolved' ? reply : null;
   }
 
   /** Sends a message that is answered; null when the thread ends before, or none runs. */

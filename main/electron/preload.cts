@@ -1,7 +1,7 @@
 /**
  * The only bridge between the window and the program: `window.sluice`.
  *
- * Runs in the sandboxed renderer before the page, and therefore must be CommonJS. The page gets two
+ * Runs in the sandboxed renderer before the page, and therefore must be CommonJS. The page gets three
  * functions and no channel names; the main process checks every call (interfaces/ipc.ts). A failed
  * call arrives as a value, since an error would lose its code on the way through the bridge.
  */
@@ -10,7 +10,7 @@ import type { IpcRendererEvent } from 'electron';
 
 // A sandboxed preload has no import; this is Electron's own require.
 // eslint-disable-next-line @typescript-eslint/no-require-imports
-const { contextBridge, ipcRenderer } = require('electron') as typeof import('electron');
+const { contextBridge, ipcRenderer, webUtils } = require('electron') as typeof import('electron');
 
 const listeners = new Set<(update: LiveUpdate) => void>();
 
@@ -24,6 +24,9 @@ contextBridge.exposeInMainWorld('sluice', {
   /** Resolves with {ok: true, value} or {ok: false, error: {code, message}}. */
   call: (name: unknown, input: unknown): Promise<unknown> =>
     ipcRenderer.invoke('service:call', name, input),
+
+  /** Path of a file that a person has chosen; '' for one that is not on disk. */
+  pathOf: (file: File): string => webUtils.getPathForFile(file),
 
   /** Calls `onUpdate` with each live update until the returned function is called. */
   subscribe: (onUpdate: (update: LiveUpdate) => void): (() => void) => {

@@ -5,6 +5,7 @@
  */
 import { COUNTER } from '../contract/counters.ts';
 import { LIMITS } from '../contract/limits.ts';
+import type { Outcome, Reason } from '../contract/outcome.ts';
 import { AliasChain } from './alias-chain.ts';
 import { AnswerInspector, type RebindingGuard } from './answer-inspector.ts';
 import { AnswerName } from './answer-name.ts';
@@ -18,13 +19,14 @@ import { hashName, writeName } from './name.ts';
 import type { Parts } from './parts.ts';
 import { PendingQuestions } from './pending.ts';
 import { runPipeline } from './pipeline.ts';
-import { Query, QUERY_IGNORED, type QueryStatus } from './query.ts';
+import { Query, QUERY_IGNORED, QUERY_OK, type QueryStatus } from './query.ts';
 import { ReadAhead } from './read-ahead.ts';
 import type { Policy } from './policy.ts';
 import type { Alarm, Client, Clock, Counters, Exchange, QuerySink, Random } from './ports.ts';
 import { CONNECTIVITY_NAME_LIST } from './connectivity.ts';
 import { RuleSet } from './rule-set.ts';
 import { answerLimited } from './steps/limited.ts';
+import { isProbe } from './steps/special-names.ts';
 import { SuffixSet } from './suffix-set.ts';
 import { Tally } from './tally.ts';
 import { Turn } from './turn.ts';
@@ -169,6 +171,13 @@ export class Engine {
     this.#batch.end();
   }
 
+  /** What became of the packet that was answered last, or is being answered by `ReplyTo.send`. */
+  describeLast(): { outcome: Outcome; reason: Reason; upstream: number; durationUs: number } {
+    const { turn, clock } = this.#parts;
+    const { outcome, reason, upstream, startedUs } = turn;
+    return { outcome, reason, upstream, durationUs: Math.max(0, clock.nowUs() - startedUs) };
+  }
+
   /** Whether the access list has an address, 16 bytes as in Client. */
   admits(address: Uint8Array): boolean {
     return this.#parts.gate?.allows(address) ?? true;
@@ -199,7 +208,10 @@ export class Engine {
 
   #answer(status: QueryStatus): number {
     const parts = this.#parts;
-    return parts.turn.isLimited ? answerLimited(parts, status) : runPipeline(parts, status);
+    const { turn, policy } = parts;
+    // Silence to the guardian's probes would cost the machine its takeover.
+    const isLimited = turn.isLimited && !(status === QUERY_OK && isProbe(turn, policy));
+    return isLimited ? answerLimited(parts, status) : runPipeline(parts, status);
   }
 
   /** Accounts for the answer of which `written` bytes were written. */

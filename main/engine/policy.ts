@@ -34,6 +34,8 @@ export interface Policy {
   readonly filtering: boolean;
   readonly blockingAnswer: BlockingAnswer;
   readonly blockingTtlSeconds: number;
+  /** Rules that come before all others: temporary ones, and those for single clients; list id 0. */
+  readonly firstRules?: RuleSet | null;
   /** The user's own rules; list id 0. A small set, rebuilt at each edit. */
   readonly rules: RuleSet;
   /** All enabled lists, compiled. */

@@ -52,6 +52,12 @@ export interface RuleMatch {
   readonly won: boolean;
 }
 
+/**
+ * What keeps a rule from counting: its list is not for this client, a condition does not hold, or
+ * another rule undoes its answer; '' when nothing does.
+ */
+export type RuleObstacle = '' | 'list' | 'condition' | 'undone';
+
 /** The memory of a rule set, as it crosses threads. */
 export interface RuleBuffers {
   readonly table: SharedArrayBuffer;
@@ -63,6 +69,7 @@ export interface RuleBuffers {
 const PASS_RANK = 0;
 const PASS_UNDO = 1;
 const PASS_VISIT = 2;
+const PASS_FITTING = 3;
 
 /** `#wonPattern` when the winner is a plain name, or nothing has won. */
 const NO_PATTERN = -1;
@@ -99,6 +106,7 @@ export class RuleSet {
   #rank = RULE_NONE;
   #wonPattern = NO_PATTERN;
   readonly #visited: Omit<RuleMatch, 'won'>[] = [];
+  readonly #obstacles: RuleObstacle[] = [];
 
   /** @throws Error when the memory is not what the builder makes */
   constructor(table: SharedArrayBuffer, program: SharedArrayBuffer | null) {
@@ -174,6 +182,24 @@ export class RuleSet {
         match.labels === labels;
       isTold ||= isWon;
       visit({ ...match, won: isWon });
+    }
+  }
+
+  /**
+   * Visits every rule whose name or pattern fits, and says what keeps those from counting that
+   * `forEachMatch` leaves out. Allocates.
+   */
+  forEachFitting(
+    view: NameView,
+    context: MatchContext,
+    visit: (match: Omit<RuleMatch, 'won'>, obstacle: RuleObstacle) => void,
+  ): void {
+    if (this.#canUndo) this.#findUndone(view, context);
+    this.#pass = PASS_FITTING;
+    this.#obstacles.length = 0;
+    this.#walk(view, context);
+    for (const [index, match] of this.#visited.splice(0).entries()) {
+      visit(match, this.#obstacles[index] ?? '');
     }
   }
 
@@ -269,15 +295,19 @@ export class RuleSet {
     view: NameView,
     context: MatchContext,
   ): void {
+    if (this.#pass === PASS_FITTING) {
+      if (terms !== null && terms.undo !== null) return;
+      this.#visit(tag, line, labels, terms, pattern);
+      this.#obstacles.push(this.#obstacleOf(tag, terms, view, context));
+      return;
+    }
     if (!appliesTo(context, tag & 0xffff)) return;
     if (terms !== null && !this.#isInForce(terms, view, context)) return;
     if (this.#pass === PASS_UNDO) return;
     const flags = tag >>> 16;
     const rank = rankOf(flags);
     if (this.#pass === PASS_VISIT) {
-      const kind = kindOf(flags, pattern);
-      const rewrite = terms?.rewrite ?? null;
-      this.#visited.push({ listId: tag & 0xffff, line, rank, labels, kind, rewrite });
+      this.#visit(tag, line, labels, terms, pattern);
       return;
     }
     if ((flags & FLAG_BLOCK) !== 0) this.hasBlock = true;
@@ -285,6 +315,31 @@ export class RuleSet {
     if (rank === this.#rank && !this.#comesBefore(tag & 0xffff, labels, terms, pattern)) return;
     this.#win(rank, tag & 0xffff, line, labels, terms);
     this.#wonPattern = pattern;
+  }
+
+  #visit(
+    tag: number,
+    line: number,
+    labels: number,
+    terms: RuleTerms | null,
+    pattern: number,
+  ): void {
+    const flags = tag >>> 16;
+    const kind = kindOf(flags, pattern);
+    const rewrite = terms?.rewrite ?? null;
+    const rank = rankOf(flags);
+    this.#visited.push({ listId: tag & 0xffff, line, rank, labels, kind, rewrite });
+  }
+
+  #obstacleOf(
+    tag: number,
+    terms: RuleTerms | null,
+    view: NameView,
+    context: MatchContext,
+  ): RuleObstacle {
+    if (!appliesTo(context, tag & 0xffff)) return 'list';
+    if (terms === null || this.#isInForce(terms, view, context)) return '';
+    return terms.hold(view, context) ? 'undone' : 'condition';
   }
 
   /** Whether a rule of the winner's rank is to win in its place. */

@@ -1,8 +1,10 @@
 /**
  * Who decides about a name. The first layer that says anything does (docs/filtering.md):
  *
- *   rules of the client's group  >  the user's rules  >  policies  >  services  >  lists
+ *   first rules  >  rules of the client's group  >  the user's rules  >  policies  >  services
+ *                                                                               >  lists
  *
+ * First rules are the user's temporary ones, and those that name single clients.
  * Among rules and lists: important allow, important block, allow, block; see rule-set.ts. Among
  * policies the order of policy-table.ts. "Services" are blocked services, safe search and bypass
  * prevention.
@@ -38,6 +40,9 @@ export const VERDICT_POLICY_BLOCK = 7;
 export const VERDICT_POLICY_ALLOW = 8;
 /** As VERDICT_POLICY_BLOCK, for services. */
 export const VERDICT_SERVICE_BLOCK = 9;
+/** By a rule that is temporary or names its clients. */
+export const VERDICT_FIRST_BLOCK = 10;
+export const VERDICT_FIRST_ALLOW = 11;
 export type Verdict =
   | typeof VERDICT_NONE
   | typeof VERDICT_LIST_BLOCK
@@ -48,10 +53,15 @@ export type Verdict =
   | typeof VERDICT_CLIENT_ALLOW
   | typeof VERDICT_POLICY_BLOCK
   | typeof VERDICT_POLICY_ALLOW
-  | typeof VERDICT_SERVICE_BLOCK;
+  | typeof VERDICT_SERVICE_BLOCK
+  | typeof VERDICT_FIRST_BLOCK
+  | typeof VERDICT_FIRST_ALLOW;
 
 /** The winning verdict. Details stay in the fields of the rule set, or in the context. */
 export function decide(policy: Policy, view: NameView, context: MatchContext): Verdict {
+  const first = policy.firstRules;
+  const byFirst = first ? first.match(view, context) : RULE_NONE;
+  if (byFirst !== RULE_NONE) return isAllow(byFirst) ? VERDICT_FIRST_ALLOW : VERDICT_FIRST_BLOCK;
   const own = context.profile.rules;
   const byOwn = own === null ? RULE_NONE : own.match(view, context);
   if (byOwn !== RULE_NONE) return isAllow(byOwn) ? VERDICT_CLIENT_ALLOW : VERDICT_CLIENT_BLOCK;
@@ -116,6 +126,7 @@ export function isBlock(verdict: Verdict): boolean {
     verdict === VERDICT_USER_BLOCK ||
     verdict === VERDICT_LIST_BLOCK ||
     verdict === VERDICT_CLIENT_BLOCK ||
+    verdict === VERDICT_FIRST_BLOCK ||
     isByTable(verdict)
   );
 }
@@ -125,6 +136,7 @@ export function isUserAllow(verdict: Verdict): boolean {
   return (
     verdict === VERDICT_USER_ALLOW ||
     verdict === VERDICT_CLIENT_ALLOW ||
+    verdict === VERDICT_FIRST_ALLOW ||
     verdict === VERDICT_POLICY_ALLOW
   );
 }
@@ -141,6 +153,9 @@ export function decidingRules(
   context: MatchContext,
 ): RuleSet | null {
   switch (verdict) {
+    case VERDICT_FIRST_ALLOW:
+    case VERDICT_FIRST_BLOCK:
+      return policy.firstRules ?? null;
     case VERDICT_CLIENT_ALLOW:
     case VERDICT_CLIENT_BLOCK:
       return context.profile.rules;

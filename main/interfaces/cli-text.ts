@@ -48,20 +48,6 @@ export function protectionText({ state, resumesAtMs }: Protection): string {
   return state === 'off' ? 'off until you resume' : 'on';
 }
 
-export function checkText(found: MethodOutput<'check'>): string {
-  const matches = found.matches.map((match) => {
-    const line = match.line > 0 ? `:${String(match.line)}` : '';
-    return `  ${match.won ? '*' : ' '} ${match.action} ${match.list}${line}  ${match.rule}`;
-  });
-  return [
-    `${found.name}: ${found.decision}`,
-    found.why,
-    ...(matches.length === 0 ? [] : ['matches (* decided):', ...matches]),
-    'steps:',
-    ...found.steps.map(({ step, result }) => `    ${step}: ${result}`),
-  ].join('\n');
-}
-
 export function listsText({ lists, names }: MethodOutput<'lists.list'>): string {
   const rows = lists.map((list): string[] => [
     list.name,
@@ -106,8 +92,10 @@ export function stateText({ enabled, state, quarantine, rolledBack }: ListStatus
   return rolledBack ? `${state}, rolled back` : state;
 }
 
-export function rulesText({ rules }: MethodOutput<'rules.list'>): string {
-  return rules.length === 0 ? 'no rules' : rules.join('\n');
+export function rulesText({ rules, temporary }: MethodOutput<'rules.list'>): string {
+  const ending = temporary.map(({ rule, endsAtMs }) => `${rule}  (until ${timeText(endsAtMs)})`);
+  const lines = [...ending, ...rules];
+  return lines.length === 0 ? 'no rules' : lines.join('\n');
 }
 
 export function upstreamsText({ strategy, upstreams }: MethodOutput<'upstreams.list'>): string {

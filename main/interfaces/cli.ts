@@ -16,7 +16,6 @@ import { addList, catalogueText, listText, type AddOptions } from './cli-lists.t
 import { giveBack, networkText, restoreText, takeoverText } from './cli-takeover.ts';
 import {
   cacheText,
-  checkText,
   listsText,
   protectionText,
   rulesText,
@@ -24,12 +23,19 @@ import {
   tailText,
   upstreamsText,
 } from './cli-text.ts';
+import { checkText, ruleInput, spanMinutes, type RuleOptions } from './cli-check.ts';
 import { programVersion } from '../service/resources.ts';
 import { defaultDataDirectory } from './data-directory.ts';
 
 interface Globals {
   readonly dataDir?: string;
   readonly json?: boolean;
+}
+
+interface CheckOptions {
+  readonly type: string;
+  readonly client?: string;
+  readonly resolve?: boolean;
 }
 
 /** Where a command writes; the process's own, or a test's. */
@@ -174,11 +180,14 @@ class Commands implements FilterPrinter {
       .command('check')
       .argument('<name>')
       .option('-t, --type <type>', 'query type', 'A')
-      .option('-c, --client <address>', 'who asks')
-      .description('what a name would get, and why; sends nothing')
-      .action((name: string, options: { type: string; client?: string }) =>
+      .option('-c, --client <client>', 'for whom: an address, or a name in the settings')
+      .option('-r, --resolve', 'ask once, as that client would; without it nothing is sent')
+      .description('what a name would get, and why')
+      .action((name: string, options: CheckOptions) =>
         this.print('check', { name, ...options }, checkText),
       );
+    this.#addDecision('allow', 'allow a name and everything below it');
+    this.#addDecision('block', 'block a name and everything below it');
     this.#program
       .command('upstreams')
       .description('who is asked, and how they are doing')
@@ -200,6 +209,18 @@ class Commands implements FilterPrinter {
       .argument('[input]', 'JSON', '{}')
       .description('call any method; prints JSON')
       .action((method: string, input: string) => this.#call(method, input));
+  }
+
+  #addDecision(action: 'allow' | 'block', description: string): void {
+    this.#program
+      .command(action)
+      .argument('<name>')
+      .option('--for <time>', 'how long: 10m, 2h; without it for good', spanMinutes)
+      .option('--client <client>', 'for one client: an address, or a name in the settings')
+      .description(description)
+      .action((name: string, options: RuleOptions) =>
+        this.print('rules.add', ruleInput(action, name, options), rulesText),
+      );
   }
 
   addRules(): void {

@@ -3,6 +3,7 @@
  * Called by the listeners, before they serve anything.
  */
 import { AppError } from '../contract/errors.ts';
+import { portTakenAdvice, type ListenerPurpose } from './port-advice.ts';
 import { describeHolder, findPortHolder } from './port-holder.ts';
 import { formatEndpoint } from './server-address.ts';
 
@@ -15,12 +16,15 @@ export function bindError(
   transport: 'udp' | 'tcp',
   address: string,
   port: number,
+  purpose: ListenerPurpose = 'dns',
 ): AppError {
   const where = `${formatEndpoint(address, port)} (${transport.toUpperCase()})`;
   switch (cause.code) {
     case 'EADDRINUSE': {
-      const holder = describeHolder(findPortHolder(transport, address, port));
-      return new AppError('PORT_IN_USE', `cannot listen on ${where}: it is used ${holder}`, cause);
+      const holder = findPortHolder(transport, address, port);
+      const said = `cannot listen on ${where}: it is used ${describeHolder(holder)}`;
+      const advice = portTakenAdvice(holder, purpose, address, port);
+      return new AppError('PORT_IN_USE', `${said}; ${advice}`, cause);
     }
     case 'EACCES':
     case 'EPERM':

@@ -13,6 +13,8 @@ export interface PortHolder {
   readonly name: string;
   /** Its command line, cut at COMMAND_MAX characters. */
   readonly command: string;
+  /** Unit of systemd that it belongs to, e.g. "dnsmasq.service"; '' when it is none. */
+  readonly unit: string;
 }
 
 const COMMAND_MAX = 120;
@@ -32,6 +34,27 @@ export function findPortHolder(
   port: number,
   proc = '/proc',
 ): PortHolder | null {
+  const inodes = conflicting(transport, address, port, proc);
+  return inodes.size === 0 ? null : findOwner(inodes, proc);
+}
+
+/** Whether somebody holds the port, seen or not. False where there are no tables to read. */
+export function isPortHeld(
+  transport: 'udp' | 'tcp',
+  address: string,
+  port: number,
+  proc = '/proc',
+): boolean {
+  return conflicting(transport, address, port, proc).size > 0;
+}
+
+/** Links, as in /proc/PID/fd, of the sockets that stand in the way. */
+function conflicting(
+  transport: 'udp' | 'tcp',
+  address: string,
+  port: number,
+  proc: string,
+): ReadonlySet<string> {
   const inodes = new Set<string>();
   for (const file of [transport, `${transport}6`]) {
     for (const line of readLines(`${proc}/net/${file}`)) {
@@ -39,14 +62,15 @@ export function findPortHolder(
       if (inode !== null) inodes.add(`socket:[${inode}]`);
     }
   }
-  return inodes.size === 0 ? null : findOwner(inodes, proc);
+  return inodes;
 }
 
-/** " (dnsmasq, process 812: /usr/sbin/dnsmasq -k)"; says when the owner cannot be seen. */
+/** "by dnsmasq (dnsmasq.service, process 812: /usr/sbin/dnsmasq -k)", or that it cannot be seen. */
 export function describeHolder(holder: PortHolder | null): string {
   if (holder === null) return 'by another program; run as root to see which';
   if (holder.pid === process.pid) return `by this process (${String(holder.pid)})`;
-  return `by ${holder.name} (process ${String(holder.pid)}: ${holder.command})`;
+  const unit = holder.unit === '' ? '' : `${holder.unit}, `;
+  return `by ${holder.name} (${unit}process ${String(holder.pid)}: ${holder.command})`;
 }
 
 /** One line of /proc/net/udp or tcp: "sl local rem st tx:rx tr:tm retr uid timeout inode …". */
@@ -91,9 +115,16 @@ function findOwner(links: ReadonlySet<string>, proc: string): PortHolder | null 
     const program = basename(words[0] ?? '');
     const name = program === '' ? (readLines(`${proc}/${entry}/comm`)[0] ?? '') : program;
     const command = words.join(' ').trim().slice(0, COMMAND_MAX);
-    return { pid: Number(entry), name, command: command === '' ? name : command };
+    const unit = unitOf(entry, proc);
+    return { pid: Number(entry), name, command: command === '' ? name : command, unit };
   }
   return null;
+}
+
+/** The system's unit that a process belongs to; '' when there is none, or only a user's. */
+function unitOf(pid: string, proc: string): string {
+  const lines = readLines(`${proc}/${pid}/cgroup`).join('\n');
+  return /\/system\.slice\/(?:[^/\n]+\/)*([^/\n]+\.service)$/m.exec(lines)?.[1] ?? '';
 }
 
 /** Processes end while they are looked at, and others may not be looked into: both read as none. */

@@ -38,6 +38,7 @@ export class Asking {
   readonly #owner: AskingOwner;
   readonly #wheel: TimerWheel<PendingExchange>;
   readonly #random: Random;
+  #raceUntilUs = -Infinity;
 
   constructor(owner: AskingOwner, wheel: TimerWheel<PendingExchange>, random: Random) {
     this.#owner = owner;
@@ -45,13 +46,17 @@ export class Asking {
     this.#random = random;
   }
 
+  /** On another network, or after a sleep, it is unknown who answers: for a while two are asked. */
+  raceFor(us: number, nowUs: number): void {
+    this.#raceUntilUs = nowUs + us;
+  }
+
   /** Asks the first server, and whom the strategy or curiosity adds. */
   begin(exchange: PendingExchange, nowUs: number): void {
     const { group } = exchange;
     this.askNext(exchange, nowUs);
-    if (group.strategy === 'race' && exchange.order[1]?.health.isDown === false) {
-      this.askNext(exchange, nowUs);
-    }
+    const isRace = group.strategy === 'race' || nowUs < this.#raceUntilUs;
+    if (isRace && exchange.order[1]?.health.isDown === false) this.askNext(exchange, nowUs);
     const unmeasured = group.explore(nowUs);
     if (unmeasured !== null && exchange.attempts.every(({ upstream }) => upstream !== unmeasured)) {
       this.#launch(exchange, unmeasured, 'ask', unmeasured.isStream, nowUs);

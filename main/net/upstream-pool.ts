@@ -142,7 +142,10 @@ export class UpstreamPool
     this.#set.setAddresses(addresses);
   }
 
-  /** For another network: drops every socket and what was learned; what is in flight is resent. */
+  /**
+   * For another network, or after a sleep: drops every socket and what was learned; what is in flight
+   * is sent again, and for LIMITS.upstreamRaceMs each question goes to two servers at once.
+   */
   reset(): void {
     const displaced = new Set<PendingExchange>();
     this.#displaced = displaced;
@@ -150,12 +153,13 @@ export class UpstreamPool
     this.#displaced = null;
     this.#set.forget();
     const nowUs = this.#clock.nowUs();
+    this.#asking.raceFor(LIMITS.upstreamRaceMs * 1000, nowUs);
     for (const exchange of displaced) {
       exchange.order = this.regroup(exchange, nowUs);
       exchange.cursor = 0;
       exchange.sent = 0;
       exchange.answerByUs = exchange.deadlineUs;
-      this.#asking.askNext(exchange, nowUs);
+      this.#asking.begin(exchange, nowUs);
     }
   }
 

@@ -3,7 +3,7 @@ import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { MethodArguments, MethodOutput } from '../contract/methods.ts';
 import { REASON, REASONS } from '../contract/outcome.ts';
-import type { CachedItem } from '../engine/cache-view.ts';
+import type { CachedItem, CachedRecord } from '../engine/cache-view.ts';
 import { readName, writeName } from '../engine/name.ts';
 import { typeName } from '../log/type-names.ts';
 import type { PlanePart } from './parts.ts';
@@ -20,9 +20,13 @@ export async function inspectCache(
 ): Promise<MethodOutput<'cache.inspect'>> {
   const name = canonical(input.name);
   const threads = await plane.inspectCache(name);
+  return { name, entries: describeItems(threads) };
+}
+
+/** Entries for people. @param threads  what each thread keeps */
+export function describeItems(threads: readonly (readonly CachedItem[])[]): CachedEntry[] {
   const entries = threads.flatMap((items, index) => items.map((item) => toEntry(item, index + 1)));
-  entries.sort((left, right) => left.typeName.localeCompare(right.typeName));
-  return { name, entries };
+  return entries.sort((left, right) => left.typeName.localeCompare(right.typeName));
 }
 
 /** @throws AppError ARGUMENT_INVALID when the name is none */
@@ -51,10 +55,13 @@ function toEntry(item: CachedItem, thread: number): CachedEntry {
     kind: kindOf(item),
     reason: REASONS[reason] ?? 'none',
     ...{ rcode, ageSeconds, leftSeconds, dnssecOk, checkingDisabled, bytes, thread },
-    records: item.records.map(
-      ({ owner, type, ttl, data }) => `${owner} ${String(ttl)} ${typeName(type)} ${data}`,
-    ),
+    records: item.records.map(recordText),
   };
+}
+
+/** "owner TTL type data". */
+export function recordText({ owner, type, ttl, data }: CachedRecord): string {
+  return `${owner} ${String(ttl)} ${typeName(type)} ${data}`;
 }
 
 function kindOf({ failure, rcode, records }: CachedItem): CachedEntry['kind'] {

@@ -110,18 +110,19 @@ function policyConflict(policy: PolicySettings, owners: readonly string[]): Find
   }
   return (
     domainConflict(policy.domains) ??
-    patternConflict(policy.regex) ??
+    regexConflict(policy.regex) ??
     scopeConflict(policy.clients, owners) ??
     scheduleConflict(policy) ??
     redirectConflict(policy)
   );
 }
 
-function patternConflict(patterns: readonly string[]): Finding | undefined {
-  const found = rulesConflict([], patterns.map(patternRule));
-  const index = found?.path[0];
-  if (typeof index !== 'number') return undefined;
-  const allowed = 'a regular expression that RE2 can run, without back-references or look-around';
+function regexConflict(patterns: readonly string[]): Finding | undefined {
+  const index = patterns.findIndex(
+    (pattern) => rulesConflict([], [patternRule(pattern)]) !== undefined,
+  );
+  if (index < 0) return undefined;
+  const allowed = 'a valid regular expression, without (?=...), (?<=...) and \\1';
   return bad(['regex', index], patterns[index], allowed);
 }
 

@@ -1,6 +1,7 @@
 /**
  * Plans changes to the lists section of the settings. Pure; run inside an edit of the config store.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Config, ListSource } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
@@ -40,6 +41,24 @@ export function planEnableList({ lists }: Config, name: string, enabled: boolean
     change: { kind: 'field', index, key: 'enabled', value: enabled },
     wanted: lists.with(index, { ...source, enabled }),
   };
+}
+
+/** What a list's names are used for. */
+export type ListUse = Partial<Pick<ListSource, 'action' | 'match' | 'allowWide'>>;
+
+/** What is as usual does not stand in the file. @throws AppError LIST_UNKNOWN */
+export function planChangeList({ lists }: Config, name: string, use: ListUse): ListPlan {
+  const index = indexOfList(lists, name);
+  const before = lists[index] as ListSource;
+  const { action, match, allowWide, ...source } = { ...before, ...use };
+  const entry: ListSource = {
+    ...source,
+    ...(action === 'allow' && { action }),
+    ...(match === 'exact' && { match }),
+    ...(allowWide === true && { allowWide }),
+  };
+  if (isDeepStrictEqual(entry, before)) return undefined;
+  return { change: { kind: 'replace', index, entry }, wanted: lists.with(index, entry) };
 }
 
 function indexOfList(lists: readonly ListSource[], name: string): number {

@@ -4,7 +4,7 @@
 import { AppError } from '../contract/errors.ts';
 import type { MethodArguments, MethodName, MethodOutput } from '../contract/methods.ts';
 import type { ConfigStore } from './config-store.ts';
-import { planAddList, planEnableList, planRemoveList } from './list-edits.ts';
+import { planAddList, planChangeList, planEnableList, planRemoveList } from './list-edits.ts';
 import type { ListsPart } from './parts.ts';
 
 type Names = Extract<MethodName, `lists.${string}` | `catalogue.${string}`>;
@@ -32,6 +32,10 @@ export function listHandlers(
     },
     'lists.enable': async ({ name, enabled }) => {
       await store.edit('lists', (config) => planEnableList(config, name, enabled));
+      return report();
+    },
+    'lists.change': async ({ name, ...use }) => {
+      await store.edit('lists', (config) => planChangeList(config, name, use));
       return report();
     },
     'lists.refresh': async ({ name }) => {

@@ -7,6 +7,7 @@ import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
 import type { Latency, ListStatus, MethodArguments, MethodOutput } from '../contract/methods.ts';
 import type { UpstreamUse } from '../dataplane/data-plane.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
+import type { OwnAnswer } from '../dataplane/own-question.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
 import type { ListMemory } from '../lists/meta.ts';
@@ -35,6 +36,8 @@ export interface PlanePart {
   inspectCache(name: string): Promise<readonly (readonly CachedItem[])[]>;
   /** Forgets what is kept about a name, with `below` about all below it. */
   flushName(name: string, below: boolean): Promise<number>;
+  /** Asks a question as a client would; null when no thread could answer it. */
+  resolve(packet: Uint8Array, address: Uint8Array): Promise<OwnAnswer | null>;
   close(): Promise<void>;
 }
 

@@ -6,7 +6,9 @@ import type { Config } from '../contract/config.ts';
 import type { FiltersMessage, PolicyMessage } from '../dataplane/messages.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
 import { probeZone } from '../engine/special-zones.ts';
+import { compileFirstRules, listFirstRules } from './first-rules.ts';
 import { parseNetworks } from './networks.ts';
+import type { TemporaryRule } from './temporary-rules.ts';
 
 export interface PolicyParts {
   /** Grows with each policy. */
@@ -15,6 +17,8 @@ export interface PolicyParts {
   readonly config: Config;
   /** The user's own rules, compiled. */
   readonly rules: RuleBuffers;
+  /** Rules that end by themselves. */
+  readonly temporary?: readonly TemporaryRule[];
   /** All enabled lists, compiled. */
   readonly lists: RuleBuffers;
   /** Id of this run, for the takeover's probe names. */
@@ -28,16 +32,19 @@ export function buildPolicy({
   filtering,
   config,
   rules,
+  temporary = [],
   lists,
   instance,
   filters,
 }: PolicyParts): PolicyMessage {
   const { blocking, cache, dns, limits, log, rebinding } = config;
+  const first = compileFirstRules(listFirstRules(config.rules, temporary));
   return {
     version,
     filtering,
     blockingAnswer: blocking.answer,
     blockingTtlSeconds: blocking.ttlSeconds,
+    ...(first && { first }),
     rules,
     lists,
     ...(filters && { filters }),

@@ -1,30 +1,62 @@
 /**
- * Plans changes to the user's own rules: pure, run inside an edit of the config store; and the
- * methods that make them. Used by service.ts.
+ * Plans changes to the user's own rules. Pure; run inside an edit of the config store.
  */
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
-import type { MethodArguments, MethodOutput } from '../contract/methods.ts';
-import { parseRule, type Rule } from '../lists/rules.ts';
-import type { ConfigStore, EditPlan } from './config-store.ts';
+import { compileRules, parseRule } from '../lists/rules.ts';
+import type { EditPlan } from './config-store.ts';
+import { clientValue, readRuleText, withModifier, type Modifier } from './rule-text.ts';
 
 type RulePlan = EditPlan<'rules'> | undefined;
-type Rules = MethodOutput<'rules.list'>;
 
-/** The methods about the user's own rules. */
-export function ruleHandlers(store: ConfigStore) {
+/** What a rule speaks about, whatever its spelling. */
+export interface RuleSubject {
+  readonly action: 'block' | 'allow';
+  /** Equal for rules about the same names under the same conditions. */
+  readonly key: string;
+  /** The rule in its usual form. */
+  readonly entry: string;
+}
+
+/** @throws AppError RULE_INVALID, naming the rule and what is wrong with it */
+export function checkRule(text: string): void {
+  compileRules([text]);
+}
+
+/** Of a rule that was checked; of any other text, something that no rule has. */
+export function ruleSubject(text: string): RuleSubject {
+  const { action, pattern, modifiers } = readRuleText(text);
+  const name = plainName(pattern);
+  const subject = name === null ? pattern : `||${name}^`;
+  const written = modifiers.map(modifierText);
+  const conditions = written.filter((modifier) => modifier !== 'important').sort();
+  const suffix = written.length === 0 ? '' : `$${written.join()}`;
   return {
-    'rules.list': (): Rules => ({ rules: store.config.rules }),
-    'rules.add': async ({ rule }: MethodArguments<'rules.add'>): Promise<Rules> => {
-      const { rules } = await store.edit('rules', (config) => planAddRule(config, rule));
-      return { rules };
-    },
-    'rules.remove': async ({ rule }: MethodArguments<'rules.remove'>): Promise<Rules> => {
-      const { rules } = await store.edit('rules', (config) => planRemoveRule(config, rule));
-      return { rules };
-    },
+    action,
+    key: `${subject}$${conditions.join()}`,
+    entry: `${action === 'allow' ? '@@' : ''}${subject}${suffix}`,
   };
+}
+
+function modifierText({ name, value }: Modifier): string {
+  return value === '' ? name : `${name}=${value}`;
+}
+
+/** Null for a pattern that is no plain name. */
+function plainName(pattern: string): string | null {
+  try {
+    const { name } = parseRule(pattern);
+    return name === '' ? null : name;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'RULE_INVALID') return null;
+    throw error;
+  }
+}
+
+/** The same rule, for one client only. */
+export function ruleForClient(rule: string, client: string): string {
+  return withModifier(rule, `client=${clientValue(client)}`);
 }
 
 /**
@@ -34,15 +66,16 @@ export function ruleHandlers(store: ConfigStore) {
  * @throws AppError RULE_INVALID; TOO_MANY beyond LIMITS.rulesMax
  */
 export function planAddRule({ rules }: Config, text: string): RulePlan {
-  const rule = parseRule(text);
-  const entry = rule.text;
+  checkRule(text);
+  const { action, key, entry } = ruleSubject(text);
+  // Of what is more than a name, every rule has to be read.
+  const name = /^\|\|([\w.-]+)\^\$/.exec(key)?.[1] ?? '';
   let opposite = -1;
   for (const [index, other] of rules.entries()) {
-    if (other === entry) return undefined;
-    if (rule.name === '' || !mayName(other, rule.name)) continue;
-    const { action, name } = parseRule(other);
-    if (name !== rule.name) continue;
-    if (action === rule.action) return undefined;
+    if (!mayName(other, name)) continue;
+    const subject = ruleSubject(other);
+    if (subject.key !== key) continue;
+    if (subject.action === action) return undefined;
     opposite = index;
   }
   if (opposite >= 0) {
@@ -71,22 +104,12 @@ export function planRemoveRule({ rules }: Config, text: string): RulePlan {
   return { change: { kind: 'remove', index }, wanted: rules.toSpliced(index, 1), isSound: true };
 }
 
-/** Null for a text that is no rule, so that none can be equal to it. */
-function readRule(text: string): Rule | null {
-  try {
-    return parseRule(text);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'RULE_INVALID') return null;
-    throw error;
-  }
-}
-
 function indexOfRule(rules: readonly string[], text: string): number {
   const exact = rules.indexOf(text);
   if (exact >= 0) return exact;
-  const wanted = readRule(text);
-  if (wanted === null) return -1;
+  const wanted = ruleSubject(text);
   return rules.findIndex((other) => {
-    return parseRule(other).text === wanted.text;
+    const { action, key } = ruleSubject(other);
+    return action === wanted.action && key === wanted.key;
   });
 }

@@ -32,11 +32,12 @@ import type { NetworkChange, NetworkWatch } from './network-watch.ts';
 import { Neighbours, type NeighbourSources } from './neighbours.ts';
 import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
-import { ruleHandlers } from './rule-edits.ts';
+import { makeRuleHandlers } from './rule-methods.ts';
 import { differ, forgetAnswers, upstreamSettings } from './settings-change.ts';
 import { restartNotice } from './restart-notice.ts';
 import type { AddressBook } from './address-book.ts';
 import { hostsToResolve, upstreamUse } from './upstream-notices.ts';
+import type { TemporaryRules } from './temporary-rules.ts';
 import type { UpstreamNotices } from './upstream-notices.ts';
 
 /** Time between two samples of the counters for the health report. */
@@ -56,6 +57,7 @@ export interface ServiceOptions extends ReportParts {
   /** Addresses of encrypted upstreams. */
   readonly addressBook: Pick<AddressBook, 'setHosts' | 'networkChanged'>;
   readonly upstreamNotices: UpstreamNotices;
+  readonly temporary: TemporaryRules;
   /** Compiles policies, services, clients and records; has built those of `policy`. */
   readonly filters: Filters;
   readonly neighbours?: NeighbourSources;
@@ -194,6 +196,11 @@ export class Service implements ServiceClient {
     if (!this.#closed) this.#publish();
   }
 
+  /** A temporary rule was added, removed, or is over. */
+  rulesChanged(): void {
+    if (!this.#closed) this.#publish();
+  }
+
   /** New rows from the query log, oldest first. */
   rowsLogged(rows: readonly QueryEvent[], leftOut: number): void {
     this.#live.push(rows, leftOut);
@@ -267,10 +274,9 @@ export class Service implements ServiceClient {
       statistics: (input) => log.statistics(input),
       check: async (input) => {
         const { checkName } = await import('./check.ts');
-        const { lists } = this.#options;
-        return checkName(this.#policy, store.config, lists, this.#names(), input);
+        return checkName({ ...this.#options, message: this.#policy, config: this.#applied }, input);
       },
-      ...ruleHandlers(store),
+      ...makeRuleHandlers(this.#options),
       ...listHandlers(store, this.#options.lists, () => this.#reports.lists()),
       ...importHandlers(store),
       ...backupHandlers(this.#options),
@@ -321,7 +327,7 @@ export class Service implements ServiceClient {
 
   /** Builds the policy from what holds now and sends it to the data plane. */
   #publish(): void {
-    const { protection, lists, plane, clock } = this.#options;
+    const { protection, lists, plane, clock, temporary } = this.#options;
     const sameRules = !differ(this.#compiledRules, this.#applied.rules);
     const rules = sameRules ? this.#policy.rules : compileRules(this.#applied.rules);
     this.#compiledRules = this.#applied.rules;
@@ -331,6 +337,7 @@ export class Service implements ServiceClient {
       filtering: protection.isFiltering && this.#facts.portalServers === null,
       config: this.#applied,
       rules,
+      temporary: temporary.all,
       lists: lists.table,
       filters: this.#options.filters.build(this.#applied, {
         listNames: lists.listNames,
@@ -379,6 +386,7 @@ export class Service implements ServiceClient {
     this.lookAtNetwork();
     upstreamNotices.lookAtClock(this.#applied, clock.wallMs());
     this.#switchSchedules();
+    this.#options.temporary.lookAtClock();
     this.#cancelSample = clock.after(SAMPLE_MS, () => {
       this.#sample();
     });

@@ -18,6 +18,14 @@ export const POLL_MS = 10_000;
 const GATHER_MS = 200;
 const SLEPT_MS = 3_000;
 
+/**
+ * Becomes `ip monitor`. The kernel closes our end of its standard input however we end, also by
+ * SIGKILL; whoever waits for that then ends it.
+ */
+const MONITOR = `exec 3<&0
+{ read -r _ <&3; kill $$; } >/dev/null 2>&1 &
+exec ip monitor link address route`;
+
 export interface NetworkWatchOptions {
   /** 'tick' comes every POLL_MS when nothing else did. */
   readonly onEvent: (event: NetworkEvent) => void;
@@ -85,11 +93,10 @@ export class NetworkWatch {
 
   /** Without `ip` the child never starts, and the timer alone serves. */
   #follow(): void {
-    const child = spawn('ip', ['monitor', 'link', 'address', 'route'], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
+    const child = spawn('sh', ['-c', MONITOR], { stdio: ['pipe', 'pipe', 'ignore'] });
     this.#child = child;
     child.unref();
+    child.stdin.on('error', () => undefined); // nothing is ever written
     child.stdout.on('data', () => {
       this.#gather();
     });

@@ -165,32 +165,6 @@ function userName(): string {
   }
 }
 
-/** Who holds port 53. */
-export interface PortUser {
-  readonly pid: number;
-  readonly name: string;
-  /** Unit of systemd, e.g. "dnsmasq.service"; '' when it is none. */
-  readonly unit: string;
-}
-
-/** What a person can do about a port that is taken; nothing of it is done for them. */
-export function portTakenAdvice(user: PortUser, address: string): string[] {
-  const who = user.unit === '' ? `process ${String(user.pid)}` : user.unit;
-  const stop =
-    user.unit === '' ? `end process ${String(user.pid)}` : `systemctl disable --now ${user.unit}`;
-  return [
-    `${user.name} (${who}) listens on ${address}:53.`,
-    `Let Sluice listen on another loopback address: sluice run --listen 127.0.0.2:53`,
-    `Or keep it and ask it: put "${address}:53" first in dns.upstreams.`,
-    `Or stop it yourself, if you do not need it: ${stop}`,
-  ];
-}
-
-/** The unit a process belongs to; '' when there is none. */
-export function unitOf(pid: number, proc = '/proc'): string {
-  return /\/([^/\n]+\.service)$/m.exec(read(`${proc}/${String(pid)}/cgroup`))?.[1] ?? '';
-}
-
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -8,6 +8,7 @@ import { findBypasses, type Bypass } from './bypasses.ts';
 import { runCommand } from './command.ts';
 import { REPORT_FILE, type GuardianReport } from './guardian-orders.ts';
 import { startGuardian, type StartGuardian } from './guardian.ts';
+import type { OnStep } from './hold-point.ts';
 import { JournalFile, type Journal } from './journal.ts';
 import { NetworkWatch, type NetworkEvent } from './network-watch.ts';
 import type { DnsServer, OwnerItem, ResolverOwner } from './owner.ts';
@@ -43,6 +44,8 @@ export interface SystemDnsOptions {
   /** While not null, every name goes to these servers, unfiltered. */
   readonly onPortal: (servers: readonly string[] | null) => void;
   readonly directory?: string;
+  /** Called before each step of a takeover or restore, see hold-point.ts. */
+  readonly onStep?: OnStep | undefined;
   /** For tests. */
   readonly owners?: readonly ResolverOwner[];
   readonly startGuardian?: StartGuardian;
@@ -105,6 +108,7 @@ export class SystemDns {
     this.#takeover = new Takeover({
       ...{ journal: this.#journal, directory: this.#directory, owners: this.#owners },
       ...{ instance, onChange: options.onChange },
+      ...(options.onStep && { onStep: options.onStep }),
       startGuardian: options.startGuardian ?? startGuardian,
       servers: () => loopbackServers(options.listening()),
       probes: options.probes ?? {

@@ -3,7 +3,8 @@
  * on. One per program, in the main thread; one operation runs at a time.
  *
  * on:   owner → leftovers of a dead instance given back → capture → journal on disk → guardian
- *       armed → apply → read back → probe → "on". Any failure gives back and says which step.
+ *       armed → engine asked → apply → read back → probe → "on". Any failure gives back and says
+ *       which step.
  * off:  give back → guardian dismissed → "off". The engine answers until the end of it.
  */
 import { AppError } from '../contract/errors.ts';
@@ -14,6 +15,7 @@ import { asksOnlyUs, holds, type DnsServer, type OwnerItem, type ResolverOwner }
 import { ownerInCharge, type FoundOwner } from './owners.ts';
 import { isAlive, markOf } from './process-mark.ts';
 import { Recover } from './recover.ts';
+import { explainRefusal } from './refusal.ts';
 import { restore, type RestoreReport } from './restore.ts';
 
 export interface TakeoverState {
@@ -136,6 +138,8 @@ export class Takeover {
     this.#held = { found, journal, guardian: null, recover };
     await this.#step('guardian');
     this.#held.guardian = await this.#newGuardian(journal);
+    // Before anything is changed: an engine that is silent would leave the machine without names.
+    await this.#askEngine(servers);
     await this.#step('apply');
     await Promise.all(items.map((item) => this.#apply(found.owner, item, servers)));
     await this.#step('read back');
@@ -170,16 +174,17 @@ export class Takeover {
     const ours = owner.target(item, servers);
     if (ours === null) return;
     await this.#options.onStep?.(`apply ${item.label}`);
-    await owner.write(item, ours);
+    try {
+      await owner.write(item, ours);
+    } catch (error) {
+      throw new AppError('TAKEOVER_FAILED', explainRefusal(owner.name, error), error);
+    }
   }
 
   /** Every family through the engine, and the system's own stub through every family. */
   async #prove(found: FoundOwner, items: readonly OwnerItem[], servers: readonly DnsServer[]) {
     const { probes } = this.#options;
-    for (const server of servers) {
-      if (await repeat(() => probes.engine(server))) continue;
-      throw new AppError('TAKEOVER_FAILED', `the engine does not answer at ${server.address}`);
-    }
+    await this.#askEngine(servers);
     // Without a link there is nothing to ask through; the first one is covered when it appears.
     if (items.every((item) => found.owner.target(item, servers) === null)) return;
     for (const family of [4, 6] as const) {
@@ -189,6 +194,13 @@ export class Takeover {
         'TAKEOVER_FAILED',
         `a probe for an ${type} address did not come through the system resolver to Sluice`,
       );
+    }
+  }
+
+  async #askEngine(servers: readonly DnsServer[]): Promise<void> {
+    for (const server of servers) {
+      if (await repeat(() => this.#options.probes.engine(server))) continue;
+      throw new AppError('TAKEOVER_FAILED', `the engine does not answer at ${server.address}`);
     }
   }
 

@@ -16,6 +16,8 @@ import type { ConnectionSink } from './client.ts';
 export interface Bridge {
   call(name: string, input: unknown): Promise<unknown>;
   subscribe(onUpdate: (update: LiveUpdate) => void): () => void;
+  /** Where a file is that a person has chosen; '' for one that is not on disk. */
+  pathOf(file: File): string;
 }
 
 type Envelope = { ok: true; value: unknown } | { ok: false; error: WireError };

@@ -14,8 +14,12 @@ import { openLiveStream } from './live-stream.ts';
 
 /** Longest wait for an ordinary answer. */
 const callTimeoutMs = 15_000;
-/** A refresh answers when the download has ended, which may take as long as its own limit. */
-const refreshTimeoutMs = 90_000;
+/** These answer when a download or a compilation has ended, which may take as long as its limit. */
+const slowTimeoutMs = 90_000;
+const slowMethods: ReadonlySet<MethodName> = new Set([
+  ...(['lists.refresh', 'lists.accept', 'lists.rollback'] as const),
+  ...(['import.preview', 'import.apply', 'settings.import'] as const),
+]);
 
 /** @param token  sent as a bearer token; '' for none */
 export function createHttpClient(token: string, connection: ConnectionSink): ServiceClient {
@@ -46,7 +50,7 @@ async function post(
   headers: Record<string, string>,
   connection: ConnectionSink,
 ): Promise<Response> {
-  const timeoutMs = name === 'lists.refresh' ? refreshTimeoutMs : callTimeoutMs;
+  const timeoutMs = slowMethods.has(name) ? slowTimeoutMs : callTimeoutMs;
   try {
     return await fetch(`./api/${name}`, {
       method: 'POST',

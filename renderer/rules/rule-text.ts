@@ -21,6 +21,13 @@ export function splitRule(rule: string): RuleParts | null {
   return { action: match[1] === undefined ? 'block' : 'allow', name: match[2] };
 }
 
+/** A rule's condition on clients, for showing beside its name; '' without one. */
+export function splitClient(rule: string): { readonly plain: string; readonly client: string } {
+  const match = /^([^$]+)\$client=('?)((?:\\.|[^,|'\\])+)\2$/.exec(rule);
+  if (match?.[1] === undefined || match[3] === undefined) return { plain: rule, client: '' };
+  return { plain: match[1], client: match[3].replace(/\\(.)/g, '$1') };
+}
+
 /** What to send for what was typed: a plain name becomes a rule, a rule stays as it is. */
 export function toRule(typed: string, action: RuleAction): string {
   const text = typed.trim();

@@ -8,16 +8,21 @@ import type {
   ServiceClient,
   Status,
 } from '../../main/contract/methods.ts';
+import { Check, type CheckQuestion } from './check.svelte.ts';
+import { Clients } from './clients.svelte.ts';
 import { Clock } from './clock.svelte.ts';
 import type { Connection } from './connection.svelte.ts';
 import { Decisions } from './decisions.svelte.ts';
 import { Lists } from './lists.svelte.ts';
 import { LiveFeed } from './live-feed.svelte.ts';
 import { LogSearch } from './log-search.svelte.ts';
+import { Policies } from './policies.svelte.ts';
 import { Poll } from './poll.svelte.ts';
 import { ProtectionState } from './protection.svelte.ts';
+import { Records } from './records.svelte.ts';
 import { Route } from './route.svelte.ts';
 import { Rules } from './rules.svelte.ts';
+import { Services } from './services.svelte.ts';
 import { TakeoverState } from './takeover.svelte.ts';
 import { Statistics } from './statistics.svelte.ts';
 import { Toasts } from './toasts.svelte.ts';
@@ -42,7 +47,12 @@ export class AppState {
   readonly search: LogSearch;
   readonly lists: Lists;
   readonly rules: Rules;
+  readonly policies: Policies;
+  readonly services: Services;
+  readonly records: Records;
+  readonly clients: Clients;
   readonly decisions: Decisions;
+  readonly check: Check;
 
   constructor(client: ServiceClient, connection: Connection) {
     this.client = client;
@@ -65,9 +75,20 @@ export class AppState {
     this.search = new LogSearch(client);
     this.lists = new Lists(client, this.toasts);
     this.rules = new Rules(client, this.toasts);
+    this.policies = new Policies(client, this.toasts);
+    this.services = new Services(client, this.toasts);
+    this.records = new Records(client, this.toasts);
+    this.clients = new Clients(client, this.toasts);
+    this.check = new Check(client);
     this.decisions = new Decisions(client, this.toasts, (rules) => {
       this.rules.take(rules);
     });
+  }
+
+  /** Shows what a question would get, and why, on the page that has the check. */
+  explain(question: CheckQuestion): void {
+    this.route.open('rules');
+    void this.check.open(question);
   }
 
   /** Totals and latency, as the newest report has them; null before the first. Follows the live topic. */

@@ -6,19 +6,26 @@ import { SvelteMap } from 'svelte/reactivity';
 import type { ServiceClient } from '../../main/contract/methods.ts';
 import { describeError } from '../client/call-error.ts';
 import { ruleFor, type RuleAction } from '../rules/rule-text.ts';
+import type { RuleLists } from './rules.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
 /** Names whose last decision is remembered for the buttons. */
 const rememberedMax = 500;
 
+export interface DecisionLimits {
+  readonly minutes?: number;
+  /** An address, or the name of a client. */
+  readonly client?: string;
+}
+
 export class Decisions {
   readonly #client: ServiceClient;
   readonly #toasts: Toasts;
-  readonly #onRules: (rules: readonly string[]) => void;
+  readonly #onRules: (rules: RuleLists) => void;
   readonly #made = new SvelteMap<string, RuleAction>();
 
   /** @param onRules  told of the rules after each change */
-  constructor(client: ServiceClient, toasts: Toasts, onRules: (rules: readonly string[]) => void) {
+  constructor(client: ServiceClient, toasts: Toasts, onRules: (rules: RuleLists) => void) {
     this.#client = client;
     this.#toasts = toasts;
     this.#onRules = onRules;
@@ -52,12 +59,38 @@ export class Decisions {
     }
   }
 
+  /**
+   * Decides for a while, or for one client. @returns whether it worked
+   *
+   * @param limits  at least one of them
+   */
+  async decideFor(name: string, action: RuleAction, limits: DecisionLimits): Promise<boolean> {
+    const { minutes, client } = limits;
+    try {
+      const before = await this.#client.call('rules.list', {});
+      const known = textsOf(before);
+      const after = await this.#client.call('rules.add', {
+        rule: ruleFor(name, action),
+        ...(minutes !== undefined && { minutes }),
+        ...(client !== undefined && { client }),
+      });
+      this.#onRules(after);
+      const added = textsOf(after).find((rule) => !known.includes(rule));
+      const undo = added === undefined ? null : () => this.#remove(added);
+      this.#toasts.show(saidOf(name, action, limits), undo);
+      return true;
+    } catch (error) {
+      this.#toasts.fail(describeError(error));
+      return false;
+    }
+  }
+
   async #add(rule: string): Promise<void> {
-    this.#onRules((await this.#client.call('rules.add', { rule })).rules);
+    this.#onRules(await this.#client.call('rules.add', { rule }));
   }
 
   async #remove(rule: string): Promise<void> {
-    this.#onRules((await this.#client.call('rules.remove', { rule })).rules);
+    this.#onRules(await this.#client.call('rules.remove', { rule }));
   }
 
   #remember(name: string, action: RuleAction | undefined): void {
@@ -66,4 +99,15 @@ export class Decisions {
     const oldest = this.#made.keys().next();
     if (this.#made.size > rememberedMax && !oldest.done) this.#made.delete(oldest.value);
   }
+}
+
+function textsOf({ rules, temporary }: RuleLists): string[] {
+  return [...temporary.map(({ rule }) => rule), ...rules];
+}
+
+function saidOf(name: string, action: RuleAction, { minutes, client }: DecisionLimits): string {
+  const state = action === 'block' ? 'blocked' : 'allowed';
+  const span = minutes === undefined ? '' : ` for ${String(minutes)} minutes`;
+  const whom = client === undefined ? '' : ` for ${client}`;
+  return `${name} is now ${state}${span}${whom}.`;
 }

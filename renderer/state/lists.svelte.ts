@@ -2,25 +2,27 @@
  * The block lists and what can be done with them.
  */
 import { SvelteSet } from 'svelte/reactivity';
-import type {
-  ListStatus,
-  MethodInput,
-  MethodOutput,
-  ServiceClient,
-} from '../../main/contract/methods.ts';
+import type { ListStatus, MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { CatalogueEntry, ListInput, ListSource } from '../client/answers.ts';
 import { describeError } from '../client/call-error.ts';
+import { useOf, type ListUse } from '../lists/list-text.ts';
 import { Poll } from './poll.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
 const refreshMs = 3_000;
+/** The catalogue comes with the program; only what of it is in use changes. */
+const catalogueRefreshMs = 30_000;
+/** What is set of a list changes by a person's hand only. */
+const sourcesRefreshMs = 15_000;
 
 type ListsAnswer = MethodOutput<'lists.list'>;
-export type ListInput = MethodInput<'lists.add'>;
 
 export class Lists {
   readonly #client: ServiceClient;
   readonly #toasts: Toasts;
   readonly #poll: Poll<ListsAnswer>;
+  readonly #sources: Poll<readonly ListSource[]>;
+  readonly catalogue: Poll<readonly CatalogueEntry[]>;
   /** Names of lists with an action under way; '' stands for all. */
   readonly #busy = new SvelteSet<string>();
 
@@ -28,6 +30,14 @@ export class Lists {
     this.#client = client;
     this.#toasts = toasts;
     this.#poll = new Poll(() => client.call('lists.list', {}), refreshMs);
+    this.#sources = new Poll(
+      async () => (await client.call('settings.get', {})).config.lists,
+      sourcesRefreshMs,
+    );
+    this.catalogue = new Poll(
+      async () => (await client.call('catalogue.list', {})).lists,
+      catalogueRefreshMs,
+    );
   }
 
   /** Null until the service has told. */
@@ -37,6 +47,11 @@ export class Lists {
 
   get error(): unknown {
     return this.#poll.error;
+  }
+
+  /** What the settings say of a list; undefined while that is not known. */
+  sourceOf(name: string): ListSource | undefined {
+    return this.#sources.value?.find((source) => source.name === name);
   }
 
   isBusy(name: string): boolean {
@@ -51,10 +66,51 @@ export class Lists {
   async add(input: ListInput): Promise<void> {
     this.#poll.set(await this.#client.call('lists.add', input));
     this.#toasts.show(`${input.name} was added and is being fetched.`);
+    await this.#sources.refresh();
+  }
+
+  /** Adds a list of the catalogue; the message offers to take it away again. */
+  async addKnown({ id, name }: CatalogueEntry): Promise<void> {
+    const isDone = await this.#act(name, () => this.#client.call('catalogue.add', { id }));
+    if (!isDone) return;
+    await this.catalogue.refresh();
+    this.#toasts.show(`${name} was added and is being fetched.`, async () => {
+      this.#poll.set(await this.#client.call('lists.remove', { name }));
+      await this.catalogue.refresh();
+    });
+  }
+
+  /** Takes the copy that waits; the message offers the way back. */
+  async accept(name: string): Promise<void> {
+    const isDone = await this.#act(name, () => this.#client.call('lists.accept', { name }));
+    if (!isDone) return;
+    this.#toasts.show(`The new version of ${name} is in use.`, async () => {
+      this.#poll.set(await this.#client.call('lists.rollback', { name }));
+    });
+  }
+
+  /** Goes back to the copy before. */
+  async rollBack(name: string): Promise<void> {
+    const isDone = await this.#act(name, () => this.#client.call('lists.rollback', { name }));
+    if (isDone) this.#toasts.show(`${name} is back at its previous version.`);
   }
 
   async enable(name: string, enabled: boolean): Promise<void> {
     await this.#act(name, () => this.#client.call('lists.enable', { name, enabled }));
+  }
+
+  /** Uses a list's names for something else; the message offers the way back. */
+  async change(source: ListSource, changed: Partial<ListUse>): Promise<void> {
+    const { name } = source;
+    const change = (use: Partial<ListUse>): Promise<ListsAnswer> =>
+      this.#client.call('lists.change', { name, ...use });
+    const isDone = await this.#act(name, () => change(changed));
+    await this.#sources.refresh();
+    if (!isDone) return;
+    this.#toasts.show(`${name} is used otherwise now.`, async () => {
+      this.#poll.set(await change(useOf(source)));
+      await this.#sources.refresh();
+    });
   }
 
   /** Fetches one list, or all enabled ones, now. */
@@ -66,7 +122,7 @@ export class Lists {
   /** Removes a list; the message offers to add it again as it was. */
   async remove(list: ListStatus): Promise<void> {
     const { name, url, format, enabled } = list;
-    const input = { name, url, format, enabled } as ListInput;
+    const input = { ...({ name, url, format } as ListInput), ...this.sourceOf(name), enabled };
     const isDone = await this.#act(name, () => this.#client.call('lists.remove', { name }));
     if (!isDone) return;
     this.#toasts.show(`${name} was removed.`, async () => {

@@ -150,7 +150,7 @@ test('the page is shut in', OPTIONS, async () => {
   assert.deepEqual(found, {
     origin: 'app://sluice',
     globals: [],
-    bridge: ['call', 'subscribe'],
+    bridge: ['call', 'pathOf', 'subscribe'],
     opened: null,
     location: 'denied',
     notify: 'denied',

@@ -26,6 +26,8 @@ test('alone it prints the help', async () => {
     'pause',
     'resume',
     'check',
+    'allow',
+    'block',
     'tail',
     'rules',
     'lists',
@@ -232,6 +234,28 @@ test('the data folder of root, of others, and as told', () => {
   assert.equal(defaultDataDirectory({ SLUICE_DATA_DIR: '/x' }, 0), '/x');
   assert.equal(defaultDataDirectory({ XDG_DATA_HOME: '/d' }, 1000), '/d/sluice');
   assert.match(defaultDataDirectory({}, 1000), /\/\.local\/share\/sluice$/);
+});
+
+test('allow and block, for a while and for a client; check tells it in words', async (t) => {
+  const doors = await openDoors(t);
+  const run = (...argv: string[]) => sluice('--data-dir', doors.folder, ...argv);
+  const allowed = await run('allow', 'https://x.listed.example/a', '--for', '2h');
+  assert.match(allowed.out, /^@@\|\|x\.listed\.example\^ {2}\(until /);
+  const check = await run('check', 'x.listed.example', '--client', '192.0.2.7');
+  assert.match(check.out, /^x\.listed\.example: allowed\n.*120 minutes left/);
+  assert.match(
+    check.out,
+    /\n {2}\* allow {4}rules {2}@@\|\|x\.listed\.example\^ {2}\(temporary\)\n/,
+  );
+  const blocked = await run('block', 'a.example', '--client', '192.0.2.7');
+  assert.match(blocked.out, /\|\|a\.example\^\$client=192\.0\.2\.7/);
+  assert.match((await run('check', 'a.example')).out, /\n {2}- block .*only client 192\.0\.2\.7/);
+  const found = await run('--json', 'check', 'a.example', '--client', '192.0.2.7');
+  assert.equal((JSON.parse(found.out) as { decision: string }).decision, 'blocked');
+  for (const span of ['0', '25h', 'x', '1.5']) {
+    assert.equal((await run('allow', 'a.example', '--for', span)).code, 2, span);
+  }
+  assert.equal((await run('allow', '192.0.2.1')).code, 2);
 });
 
 test('the whole machine: takeover, network and restore through the instance', async (t) => {

@@ -36,6 +36,8 @@ const CALLS: [name: string, input: unknown][] = [
   ['lists.add', { name: 'New', url: 'https://n.example/' }],
   ['lists.add', { name: 'New', url: 'https://n.example/' }],
   ['lists.enable', { name: 'New', enabled: false }],
+  ['lists.change', { name: 'New', action: 'allow', match: 'exact' }],
+  ['lists.change', { name: 'Other', match: 'exact' }],
   ['lists.refresh', { name: 'New' }],
   ['lists.remove', { name: 'New' }],
   ['lists.remove', { name: 'New' }],

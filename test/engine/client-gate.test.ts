@@ -10,6 +10,7 @@ import {
 } from '../../main/engine/client-gate.ts';
 import { Engine } from '../../main/engine/engine.ts';
 import type { Access } from '../../main/engine/policy.ts';
+import { probeZone } from '../../main/engine/special-zones.ts';
 import { parseAddress } from '../../main/net/client-address.ts';
 import { parseNetwork, parseNetworks } from '../../main/service/networks.ts';
 import { header, question } from '../support/dns-wire.ts';
@@ -212,5 +213,30 @@ test('over the rate: TC=1 or nothing over UDP, REFUSED over TCP; all is counted'
   assert.deepEqual(
     [count('received'), count('answered'), count('ignored'), count('limited'), count('denied')],
     [25, 20, 5, 9, 1],
+  );
+});
+
+test('a probe of the takeover is answered beyond the rate, other names below it are not', () => {
+  const engine = new Engine({
+    ...{ clock: new FakeClock(), random: new FakeRandom(), exchange: new FakeExchange() },
+    ...{ sink: new FakeSink(), counters: { slots: new Float64Array(COUNTER_BLOCK_SLOTS) } },
+    gate: new ClientGate(createGateTable(3), 0),
+  });
+  const probe = probeZone('c0ffee');
+  engine.setPolicy(policy({ lists: table(['ads.example']), probe, access: access(5) }));
+  const out = new Uint8Array(4_096);
+  const client = new FakeClient(127, 0, 0, 1);
+  const ask = (name: string): number => {
+    const packet = question(name, 'A', {});
+    return engine.handle(packet, 0, packet.length, client, out, 0);
+  };
+  for (let time = 0; time < 100; time++) ask('ads.example');
+  for (let time = 0; time < 10; time++) {
+    assert.ok(ask('12ab.c0ffee.probe.sluice.internal') > 0);
+    assert.deepEqual([header(out).tc, header(out).rcode], [false, 0]);
+  }
+  assert.ok(
+    ask('12ab.decaf.probe.sluice.internal') === 0 || header(out).tc,
+    'not of this instance',
   );
 });

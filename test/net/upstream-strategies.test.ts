@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decode, encode } from 'dns-packet';
+import { LIMITS } from '../../main/contract/limits.ts';
+import { systemClock } from '../../main/net/clock.ts';
 import { parseUpstream } from '../../main/net/upstream-address.ts';
 import { makePlan } from '../../main/net/upstream-plan.ts';
 import type { PlanSettings, Strategy } from '../../main/net/upstream-plan.ts';
@@ -243,6 +245,22 @@ test('an address that fails is followed by the next, and all of them by a new lo
   pool.reset();
   assert.equal((await ask(pool, 'b.example')).reply, null);
   assert.equal(unreachable[0], 'dns.sluice.test');
+});
+
+test('after a reset two servers are asked at once for three seconds, then one again', async (t) => {
+  const [second, third] = (await threeServers(t, [0, 0])) as [FakeUpstream, FakeUpstream];
+  const first = await FakeUpstream.open(t, silent);
+  let aheadUs = 0;
+  const clock = { ...systemClock, nowUs: () => systemClock.nowUs() + aheadUs };
+  const { pool } = openPlan(t, using('in-order', [first, second, third]), { clock });
+  pool.reset();
+  assert.equal((await ask(pool, 'a.example')).upstream, 1);
+  assert.equal(first.queries.length, 1, 'both were asked');
+  assert.equal(third.queries.length, 0, 'two, not all');
+  aheadUs = LIMITS.upstreamRaceMs * 1_000 + 100_000;
+  pool.setServers(makePlan(using('in-order', [second, third]), []));
+  await ask(pool, 'b.example');
+  assert.equal(third.queries.length, 0, 'the race is over');
 });
 
 // -- cookies -------------------------------------------------------------------------------------

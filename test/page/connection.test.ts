@@ -81,15 +81,21 @@ describeWindow('connection', (lab) => {
         methods.log = [];
         methods.lists = [];
         methods.rules = [];
+        methods.filters.policies = [];
+        methods.filters.records = [];
       },
     });
     await page.getByText('Point a device or this system at 127.0.0.1:53.').waitFor();
     await page.goto(`${service.url}#/log`);
     await page.getByText('Nothing is stored yet').waitFor();
     await page.goto(`${service.url}#/lists`);
-    await page.getByText('Add a list below').waitFor();
+    await page.getByRole('link', { name: 'Choose a well-known list' }).waitFor();
     await page.goto(`${service.url}#/rules`);
     await page.getByText('No rules of your own').waitFor();
+    await page.goto(`${service.url}#/policies`);
+    await page.getByText('Write one to block games at night').waitFor();
+    await page.goto(`${service.url}#/policies/names`);
+    await page.getByText('Give a printer or a server of your network a name').waitFor();
   });
 
   test('inside the desktop app it talks through the bridge, and no HTTP call is made', async () => {

@@ -1,8 +1,7 @@
 /**
  * Made-up answers of a service, for the fake service and the tests of the window.
  */
-import { NO_UPDATES } from '../support/list-news.ts';
-import type { ListStatus, LiveUpdate, MethodOutput, Status } from '../../main/contract/methods.ts';
+import type { LiveUpdate, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
 
 const allowedNames = [
@@ -97,57 +96,6 @@ export function fakeLog(count: number, nowMs: number): QueryEvent[] {
     const id = count - index;
     return fakeQuery(id, nowMs - 5_000 - index * 2_300, id);
   });
-}
-
-export function fakeLists(nowMs: number): ListStatus[] {
-  return [
-    {
-      ...NO_UPDATES,
-      name: 'StevenBlack',
-      url: 'https://lists.example/hosts',
-      format: 'hosts',
-      enabled: true,
-      names: 141_204,
-      ignored: [
-        {
-          reason: 'not a host name',
-          lines: 31,
-          examples: ['0.0.0.0 _dmarc', '0.0.0.0 -bad-.example'],
-        },
-        { reason: 'local names such as localhost', lines: 14, examples: ['127.0.0.1 localhost'] },
-      ],
-      updatedAtMs: nowMs - 3 * 3_600_000,
-      checkedAtMs: nowMs - 20 * 60_000,
-      state: 'ok',
-      error: '',
-    },
-    {
-      ...NO_UPDATES,
-      name: 'Tracker domains',
-      url: 'https://trackers.example/domains.txt',
-      format: 'auto',
-      enabled: true,
-      names: 8_312,
-      ignored: [],
-      updatedAtMs: nowMs - 26 * 3_600_000,
-      checkedAtMs: nowMs - 5 * 60_000,
-      state: 'failed',
-      error: 'the address serves a web page (HTML), not a list',
-    },
-    {
-      ...NO_UPDATES,
-      name: 'Family',
-      url: 'file:///etc/sluice/family.txt',
-      format: 'domains',
-      enabled: false,
-      names: 0,
-      ignored: [],
-      updatedAtMs: null,
-      checkedAtMs: null,
-      state: 'disabled',
-      error: '',
-    },
-  ];
 }
 
 const latency = {
@@ -304,7 +252,12 @@ export function fakeStatistics(sinceMs: number, untilMs: number, stepMinutes: nu
       { name: 'pixel.tracker.example', count: 208 },
       { name: 'beacon.a-rather-long-name.analytics.example', count: 64 },
     ],
-    topClients: [{ client: '127.0.0.1', count: 9_120 }],
+    topClients: [
+      { client: '192.168.1.24', count: 14_480 },
+      { client: '127.0.0.1', count: 9_120 },
+      { client: 'fd00::5c1:22', count: 1_340 },
+      { client: '192.168.10.7', count: 212 },
+    ],
   };
 }
 

@@ -1,36 +1,24 @@
 /**
  * The methods of the fake service: enough state that what is changed can be seen to have changed.
  */
-import type { ErrorCode } from '../../main/contract/errors.ts';
 import type { ListStatus, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
-import { NO_UPDATES } from '../support/list-news.ts';
-import {
-  fakeLists,
-  fakeLog,
-  fakeNetwork,
-  fakeStatistics,
-  fakeStatus,
-  fakeUpstreams,
-} from './fake-data.ts';
-
-/** A failure that the service tells with a code. */
-export class FakeRefusal extends Error {
-  readonly code: ErrorCode;
-
-  constructor(code: ErrorCode, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-export type MethodArguments = Record<string, string | number | boolean | undefined>;
+import { fakeCheck } from './fake-check.ts';
+import { fakeLog, fakeNetwork, fakeStatistics, fakeStatus, fakeUpstreams } from './fake-data.ts';
+import { FakeFilters } from './fake-filters.ts';
+import { fakeImport } from './fake-imports.ts';
+import { fakeCatalogue, fakeLists, newList } from './fake-lists.ts';
+import { FakeRefusal, textOf, type MethodArguments } from './fake-refusal.ts';
 
 export class FakeMethods {
   status: Status;
   lists: ListStatus[];
   upstreams: MethodOutput<'upstreams.list'> = fakeUpstreams();
+  readonly filters = new FakeFilters();
+  /** What the settings say of lists, where that is not as usual. */
+  sources: MethodArguments[] = [{ name: 'Tracker domains', match: 'exact' }];
   rules: string[] = ['||ads.example.com^', '@@||good.example^'];
+  temporary: { rule: string; endsAtMs: number }[] = [];
   log: QueryEvent[];
   /** Why taking over fails; '' when it does not. */
   takeoverFailure = '';
@@ -51,6 +39,10 @@ export class FakeMethods {
   async call(name: string, input: MethodArguments): Promise<unknown> {
     await this.gate;
     if (name.startsWith('lists.')) return this.#list(name, input);
+    if (name.startsWith('catalogue.')) return this.#known(name, input);
+    if (this.filters.has(name)) return this.filters.call(name, input);
+    if (name === 'settings.get') return { config: { lists: this.sources } };
+    if (/^(import|settings)\./.test(name)) return fakeImport(name, input);
     if (name.startsWith('rules.')) return this.#rule(name, input);
     switch (name) {
       case 'status':
@@ -78,7 +70,7 @@ export class FakeMethods {
           Number(input['stepMinutes']),
         );
       case 'check':
-        return this.#check(String(input['name']));
+        return fakeCheck(input, this.temporary);
       default:
         throw new FakeRefusal('METHOD_UNKNOWN', `there is no method ${name}`);
     }
@@ -116,8 +108,8 @@ export class FakeMethods {
   }
 
   #search(input: MethodArguments) {
-    const text = String(input['text'] ?? '');
-    const client = String(input['client'] ?? '');
+    const text = textOf(input['text']);
+    const client = textOf(input['client']);
     const beforeId = Number(input['beforeId'] ?? Infinity);
     const limit = Number(input['limit'] ?? 100);
     const found = this.log.filter(
@@ -143,10 +135,23 @@ export class FakeMethods {
           `cannot read the rule "${rule}": write ||name^ or @@||name^`,
         );
       }
-      this.rules = [...this.rules, rule];
+      this.#addRule(rule, input);
     }
-    if (name === 'rules.remove') this.rules = this.rules.filter((known) => known !== rule);
-    return { rules: this.rules };
+    if (name === 'rules.remove') {
+      this.rules = this.rules.filter((known) => known !== rule);
+      this.temporary = this.temporary.filter((known) => known.rule !== rule);
+    }
+    return { rules: this.rules, temporary: this.temporary };
+  }
+
+  #addRule(rule: string, { minutes, client }: MethodArguments): void {
+    const whole = client === undefined ? rule : `${rule}$client=${textOf(client)}`;
+    if (minutes === undefined) {
+      this.rules = [...this.rules, whole];
+    } else {
+      const endsAtMs = Date.now() + Number(minutes) * 60_000;
+      this.temporary = [...this.temporary, { rule: whole, endsAtMs }];
+    }
   }
 
   #list(method: string, input: MethodArguments) {
@@ -157,6 +162,15 @@ export class FakeMethods {
     if (method === 'lists.enable' && list !== undefined) {
       list.enabled = input['enabled'] === true;
       list.state = list.enabled ? 'ok' : 'disabled';
+    }
+    if (method === 'lists.accept' && list !== undefined) {
+      Object.assign(list, { quarantine: null, error: '', state: 'ok' });
+    }
+    if (method === 'lists.rollback' && list !== undefined) list.rolledBack = true;
+    if (method === 'lists.change') {
+      this.sources = this.sources.map((source) =>
+        source['name'] === name ? { ...source, ...input } : source,
+      );
     }
     if (method === 'lists.refresh') {
       for (const known of name === undefined ? this.lists : [list]) {
@@ -169,58 +183,19 @@ export class FakeMethods {
   #addList(input: MethodArguments, isKnown: boolean): void {
     const name = String(input['name']);
     if (isKnown) throw new FakeRefusal('LIST_EXISTS', `a list named "${name}" is there already`);
-    this.lists = [
-      ...this.lists,
-      {
-        ...NO_UPDATES,
-        name,
-        url: String(input['url']),
-        format: String(input['format'] ?? 'auto'),
-        enabled: input['enabled'] !== false,
-        names: 0,
-        ignored: [],
-        updatedAtMs: null,
-        checkedAtMs: null,
-        state: 'waiting',
-        error: '',
-      },
-    ];
+    const url = String(input['url']);
+    const enabled = input['enabled'] !== false;
+    const format = textOf(input['format']) || 'auto';
+    this.sources = [...this.sources.filter((source) => source['name'] !== name), input];
+    this.lists = [...this.lists, { ...newList(name, url), format, enabled }];
   }
 
-  #check(name: string) {
-    const isBlocked = name.endsWith('doubleclick.net');
-    return {
-      name,
-      decision: isBlocked ? 'blocked' : 'allowed',
-      why: isBlocked
-        ? 'the list StevenBlack names doubleclick.net, and no rule allows it'
-        : 'no list and no rule names it',
-      steps: [
-        { step: 'special names', result: 'no' },
-        { step: 'your rules', result: 'none applies' },
-        { step: 'lists', result: isBlocked ? 'blocked by StevenBlack' : 'on none' },
-        ...(isBlocked ? [] : [{ step: 'upstream', result: 'would be asked' }]),
-      ],
-      matches: isBlocked
-        ? [
-            {
-              action: 'block',
-              list: 'StevenBlack',
-              matchedName: 'doubleclick.net',
-              rule: '0.0.0.0 doubleclick.net',
-              line: 41_233,
-              won: true,
-            },
-            {
-              action: 'block',
-              list: 'Tracker domains',
-              matchedName: 'doubleclick.net',
-              rule: 'doubleclick.net',
-              line: 902,
-              won: false,
-            },
-          ]
-        : [],
-    };
+  #known(method: string, input: MethodArguments) {
+    const entry = fakeCatalogue().find(({ id }) => id === input['id']);
+    if (method === 'catalogue.add' && entry !== undefined) {
+      return this.#list('lists.add', { name: entry.name, url: entry.url });
+    }
+    const added = (url: string): string => this.lists.find((list) => list.url === url)?.name ?? '';
+    return { lists: fakeCatalogue().map((known) => ({ ...known, added: added(known.url) })) };
   }
 }

@@ -9,7 +9,8 @@ import { extname, join, normalize } from 'node:path';
 import { setInterval } from 'node:timers';
 import { fileURLToPath } from 'node:url';
 import type { LiveUpdate } from '../../main/contract/methods.ts';
-import { FakeMethods, FakeRefusal, type MethodArguments } from './fake-methods.ts';
+import { FakeMethods } from './fake-methods.ts';
+import { FakeRefusal, type MethodArguments } from './fake-refusal.ts';
 import { fakeQuery, fakeUpdate } from './fake-data.ts';
 
 const contentTypes: Readonly<Record<string, string>> = {

@@ -1,20 +1,28 @@
-/** Log, Lists, Rules, Network and Health in a real browser; and all pages by keyboard, narrow and dark. */
+/** Log, Rules, Network and Health in a real browser; and all pages by keyboard, narrow and dark. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeUpdate } from './fake-data.ts';
 import { describeWindow, eventually, styleOf } from './window-under-test.ts';
 
 const rows = 'tbody tr';
-const paths = ['activity', 'log', 'lists', 'rules', 'network', 'health'] as const;
-/** What each page shows once its data has come. */
+/** What each page, and each part of one, shows once its data has come. */
 const settled = {
   activity: 'canvas',
   log: rows,
   lists: 'summary',
+  'lists/add': 'text=Smart TV',
   rules: rows,
+  policies: 'text=Bank always works',
+  'policies/services': 'text=Mastodon',
+  'policies/search': 'text=DuckDuckGo',
+  'policies/names': 'text=nas.home.example',
+  clients: 'text=device_gameconsole',
+  'clients/groups': 'text=nothing is filtered',
   network: rows,
   health: rows,
+  backup: 'text=Save everything',
 } as const;
+const paths = Object.keys(settled) as (keyof typeof settled)[];
 
 describeWindow('pages', (lab) => {
   test('log: searches by text, client, outcome and time', async () => {
@@ -69,49 +77,6 @@ describeWindow('pages', (lab) => {
     await page.getByText('The search stopped before it had read everything').waitFor();
   });
 
-  test('lists: states, reasons and ignored lines are told', async () => {
-    const { page } = await lab().open({ path: '#/lists' });
-    const failed = page.getByRole('listitem').filter({ hasText: 'Tracker domains' });
-    assert.match(
-      await failed.innerText(),
-      /Update failed[^]*serves a web page \(HTML\), not a list\.\s+The copy from before stays in use/,
-    );
-    assert.equal(await page.getByText('0.0.0.0 _dmarc').isVisible(), false);
-    await page.getByText('45 lines ignored').click();
-    await page.getByText('0.0.0.0 _dmarc').waitFor();
-  });
-
-  test('lists: switch, refresh, add, remove and undo', async () => {
-    const { page, service } = await lab().open({ path: '#/lists' });
-    await page.getByRole('switch', { name: 'Use the list Family' }).click();
-    await eventually(() => {
-      assert.deepEqual(service.callsOf('lists.enable'), [{ name: 'Family', enabled: true }]);
-    });
-    await page.getByRole('button', { name: 'Refresh StevenBlack now' }).click();
-    await page.getByRole('button', { name: 'Refresh all' }).click();
-    await eventually(() => {
-      assert.deepEqual(service.callsOf('lists.refresh'), [{ name: 'StevenBlack' }, {}]);
-    });
-    await page.getByLabel('Name', { exact: true }).fill('Mine');
-    await page.getByLabel('Address').fill('https://mine.example/list.txt');
-    await page.getByRole('button', { name: 'Add list' }).click();
-    await page.getByRole('heading', { name: 'Mine' }).waitFor();
-    await page.getByRole('button', { name: 'Remove Mine' }).click();
-    await page.getByRole('heading', { name: 'Mine' }).waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByRole('heading', { name: 'Mine' }).waitFor();
-  });
-
-  test('lists: a refusal of the service stands beside the form', async () => {
-    const { page, faults } = await lab().open({ path: '#/lists' });
-    await page.getByLabel('Name', { exact: true }).fill('Family');
-    await page.getByLabel('Address').fill('https://mine.example/list.txt');
-    await page.getByRole('button', { name: 'Add list' }).click();
-    await page.getByText('A list named "Family" is there already.').waitFor();
-    // Chromium itself reports an answer with status 400.
-    assert.match(faults.splice(0).join(), /^Failed to load resource: [^,]*400[^,]*$/);
-  });
-
   test('rules: adds a name as a rule, tells what is wrong with another, removes with undo', async () => {
     const { page, service, faults } = await lab().open({ path: '#/rules' });
     const field = page.getByLabel('Name or rule');
@@ -131,16 +96,61 @@ describeWindow('pages', (lab) => {
     });
   });
 
-  test('rules: checks a name', async () => {
-    const { page } = await lab().open({ path: '#/rules' });
+  test('rules: checks a name, and says which rules count and which do not', async () => {
+    const { page, service } = await lab().open({ path: '#/rules' });
     await page.getByLabel('Name to check').fill('stats.g.doubleclick.net');
+    await page.getByLabel('For client').fill('10.0.0.7');
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page
-      .getByText('The list StevenBlack names doubleclick.net, and no rule allows it.')
+      .getByText('is blocked because the list "StevenBlack" blocks doubleclick.net.')
       .waitFor();
-    await page.getByText('in StevenBlack, line 41,233').waitFor();
-    await page.getByText('blocked by StevenBlack', { exact: true }).waitFor();
-    await page.getByText('decides').waitFor();
+    await page.getByRole('cell', { name: 'StevenBlack, line 41,233' }).waitFor();
+    await page.getByText('decides', { exact: true }).waitFor();
+    assert.equal(await page.getByText('does not apply', { exact: true }).count(), 2);
+    await page.getByText('it is not in force now').waitFor();
+    const [asked] = service.callsOf('check') as Record<string, unknown>[];
+    assert.deepEqual(asked, { name: 'stats.g.doubleclick.net', type: 'A', client: '10.0.0.7' });
+  });
+
+  test('rules: allows a checked name for ten minutes, shows the time left, and ends it', async () => {
+    const { page, service } = await lab().open({ path: '#/rules' });
+    await page.getByLabel('Name to check').fill('stats.g.doubleclick.net');
+    await page.getByRole('button', { name: 'Check', exact: true }).click();
+    await page.getByRole('button', { name: 'Allow for 10 minutes' }).click();
+    await page.getByText('because a temporary rule of yours').waitFor();
+    assert.deepEqual(service.callsOf('rules.add'), [
+      { rule: '@@||stats.g.doubleclick.net^', minutes: 10 },
+    ]);
+    await page.getByRole('cell', { name: /^(10:00|9:5\d)$/ }).waitFor();
+    await page.getByRole('button', { name: 'Remove @@||stats.g.doubleclick.net^' }).click();
+    await eventually(() => {
+      assert.deepEqual(service.methods.temporary, []);
+    });
+  });
+
+  test('rules: shows where a cloaked name leads, and asks for a name on demand', async () => {
+    const { page, service } = await lab().open({ path: '#/rules' });
+    await page.getByLabel('Name to check').fill('metrics.shop.example');
+    await page.getByRole('button', { name: 'Check', exact: true }).click();
+    await page.getByText('shop.tracker.example', { exact: true }).waitFor();
+    await page.getByText('the list "StevenBlack" blocks tracker.example').waitFor();
+    await page.getByLabel('Name to check').fill('shop.example');
+    await page.getByRole('button', { name: 'Ask for it now' }).click();
+    await page.getByText('shop.example 300 A 192.0.2.7').waitFor();
+    const last = service.callsOf('check').at(-1);
+    assert.deepEqual(last, { name: 'shop.example', type: 'A', resolve: true });
+  });
+
+  test('log: "Why?" opens the check with name, type and client', async () => {
+    const { page, service } = await lab().open({ path: '#/log' });
+    const row = service.methods.log[0];
+    await page.getByRole('button', { name: /^Why / }).first().click();
+    await page.getByRole('heading', { name: 'Check a name' }).waitFor();
+    await eventually(() => {
+      const [asked] = service.callsOf('check');
+      assert.deepEqual(asked, { name: row?.name, type: row?.typeName, client: row?.client });
+    });
+    assert.equal(await page.getByLabel('Name to check').inputValue(), row?.name);
   });
 
   test('rules: ten thousand of them leave the page small', async () => {

@@ -9,6 +9,7 @@ import { AppError } from '../../main/contract/errors.ts';
 import type { ListStatus } from '../../main/contract/methods.ts';
 import type { UpstreamUse } from '../../main/dataplane/data-plane.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
+import type { OwnAnswer } from '../../main/dataplane/own-question.ts';
 import type { CachedItem } from '../../main/engine/cache-view.ts';
 import type { ListMemory } from '../../main/lists/meta.ts';
 import { compileRules } from '../../main/lists/rules.ts';
@@ -24,6 +25,7 @@ import { ProtectionSwitch } from '../../main/service/protection.ts';
 import { resourcePath } from '../../main/service/resources.ts';
 import { loadServices } from '../../main/service/services.ts';
 import { Service } from '../../main/service/service.ts';
+import { TemporaryRules } from '../../main/service/temporary-rules.ts';
 import type { NetworkChange } from '../../main/service/network-watch.ts';
 import { TakeoverSwitch } from '../../main/service/takeover-switch.ts';
 import type { SystemDnsPart } from '../../main/service/takeover-switch.ts';
@@ -159,6 +161,15 @@ export class FakePlane implements PlanePart {
   flushName(name: string, below: boolean): Promise<number> {
     this.flushed.push(below ? `*.${name}` : name);
     return Promise.resolve(2);
+  }
+
+  /** What `resolve` answers. */
+  answer: OwnAnswer | null = null;
+  readonly resolved: { packet: Uint8Array; address: Uint8Array }[] = [];
+
+  resolve(packet: Uint8Array, address: Uint8Array): Promise<OwnAnswer | null> {
+    this.resolved.push({ packet, address });
+    return Promise.resolve(this.answer);
   }
 
   close(): Promise<void> {
@@ -326,6 +337,10 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
       health.setNotice('protection', reason);
     },
   });
+  const temporary = await TemporaryRules.open({
+    ...{ directory, clock, health },
+    onChange: () => late.service?.rulesChanged(),
+  });
   const instance = 'feed';
   const neighbours = new FakeNeighbours();
   const filters = new Filters();
@@ -335,6 +350,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     filtering: protection.isFiltering,
     config: store.config,
     rules: compileRules(store.config.rules),
+    temporary: temporary.all,
     lists: lists.table,
     filters: filters.build(store.config, {
       listNames: lists.listNames,
@@ -354,8 +370,8 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
   const bootstraps: (readonly string[])[] = [];
   const hosts: (readonly string[])[] = [];
   const service = new Service({
-    ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy, filters },
-    ...{ instance, takeover },
+    ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy },
+    ...{ filters, temporary, instance, takeover },
     logRing: () => ({ depth: 7, capacity: 4096 }),
     setBootstrap: (servers) => bootstraps.push(servers),
     addressBook: { setHosts: (names) => hosts.push(names), networkChanged: () => undefined },
@@ -364,6 +380,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     neighbours: neighbours.sources,
   });
   late.service = service;
-  const made = { service, plane, lists, log, health, store, protection, file, bootstraps, hosts };
-  return { ...made, clock, neighbours, takeover, systemDns, network };
+  const made = { service, plane, lists, log, health, store, protection, temporary, file };
+  const rest = { bootstraps, hosts, clock, neighbours, takeover, systemDns, network };
+  return { ...made, ...rest };
 }

@@ -30,9 +30,14 @@ const cases: readonly (readonly [what: string, text: string, said: RegExp])[] = 
     /"a" has it/,
   ],
   [
-    'an expression that RE2 cannot run',
-    String.raw`policies: [{ name: p, action: block, regex: ["^ad", '(a)\1'] }]`,
-    /^[^:]*:1: policies\[0\]\.regex\[1\]: "\(a\)\\\\1" is not allowed, write a regular expression/,
+    'a pattern that is none',
+    'policies: [{ name: p, action: block, regex: ["ads", "(a"] }]',
+    /policies\[0\]\.regex\[1\]: "\(a" is not allowed, write a valid regular expression/,
+  ],
+  [
+    'a pattern that looks around',
+    'policies: [{ name: p, action: block, regex: ["ads(?=x)"] }]',
+    /policies\[0\]\.regex\[0\]: .* without \(\?=/,
   ],
   [
     'an unknown search engine',

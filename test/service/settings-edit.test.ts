@@ -6,7 +6,12 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Config } from '../../main/contract/config.ts';
-import { planAddList, planEnableList, planRemoveList } from '../../main/service/list-edits.ts';
+import {
+  planAddList,
+  planChangeList,
+  planEnableList,
+  planRemoveList,
+} from '../../main/service/list-edits.ts';
 import { resourcePath } from '../../main/service/resources.ts';
 import { planAddRule, planRemoveRule } from '../../main/service/rule-edits.ts';
 import { editSection } from '../../main/service/settings-edit.ts';
@@ -139,6 +144,21 @@ test('lists: add, switch off, remove; the default list is kept when lists were n
     },
   );
   assert.throws(() => editLists(text, (config) => planRemoveList(config, 'None')), {
+    code: 'LIST_UNKNOWN',
+  });
+});
+
+test('lists: what one is used for is written only where it is not as usual', () => {
+  const use = (text: string, change: Parameters<typeof planChangeList>[2]) =>
+    editLists(text, (config) => planChangeList(config, 'a', change));
+  const before = '# mine\nlists:\n  - { name: a, url: "https://a.example/" }\n';
+  const allowed = use(before, { action: 'allow', match: 'exact', allowWide: true });
+  const [list] = readSettings(allowed, 'f').config.lists;
+  assert.deepEqual([list?.action, list?.match, list?.allowWide], ['allow', 'exact', true]);
+  assert.match(allowed, /^# mine/);
+  const usual = use(allowed, { action: 'block', match: 'subdomains', allowWide: false });
+  assert.doesNotMatch(usual, /action|match|allowWide/);
+  assert.throws(() => editLists(before, (config) => planChangeList(config, 'b', {})), {
     code: 'LIST_UNKNOWN',
   });
 });

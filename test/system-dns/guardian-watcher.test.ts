@@ -109,6 +109,24 @@ test('an app that ended: the script is run', { skip }, async (t) => {
   assert.match(text, /^armed\nrestored by app-ended/);
 });
 
+test('an app that was stopped is not waited for as long', { skip }, async (t) => {
+  const parts = await setUp(t);
+  if (!parts) return;
+  const app = `
+    const words = process.argv.slice(2).map((word) => word === 'PID' ? String(process.pid) : word);
+    require('node:child_process').spawn(process.argv[1], words,
+      { detached: true, stdio: ['ignore', 'inherit', 'inherit'] });`;
+  const patient = parts.words('PID').map((word) => (word === '300' ? '600000' : word));
+  const child = spawn(process.execPath, ['-e', app, parts.watcher, ...patient]);
+  t.after(() => child.kill('SIGKILL'));
+  parts.engine.isSilent = true;
+  let isStopped = false;
+  const timer = setTimeout(() => (isStopped = child.kill('SIGSTOP')), 1_500);
+  t.after(() => clearTimeout(timer));
+  assert.match(await line(child, /^restored/), /restored by engine-silent/);
+  assert.ok(isStopped, 'silence alone was not enough');
+});
+
 test('a build starts the watcher where there is one, sources the process itself', () => {
   const orders = {
     ...{ appPid: 7, directory: '/state', instance: 'abcd' },

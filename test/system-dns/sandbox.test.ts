@@ -22,6 +22,7 @@ const PROGRAM = fileURLToPath(new URL('./support/inside-program.ts', import.meta
 const ON_MS = 500;
 const OFF_MS = 300;
 const RESTORED_MS = 2_000;
+const OFFLINE_MS = 200;
 const GUARDIAN_KIB = 45 * 1_024;
 const run = promisify(execFile);
 const missing = missingForSandbox();
@@ -110,6 +111,19 @@ describe('the built program with systemd-resolved', { skip: missing }, () => {
 
   test("a tunnel's names go to its servers", async () => {
     await program('splitRoutes');
+  });
+
+  test('every link down: kept and blocked names at once, others fail within 200 ms', async (t) => {
+    const { offlineMs = [] } = await program('offline');
+    t.diagnostic(offlineMs.map((one) => one.toFixed(0)).join(', '));
+    // The best of five rounds of three: the machine may do other things too.
+    const rounds = [0, 3, 6, 9, 12].map((at) => Math.max(...offlineMs.slice(at, at + 3)));
+    assert.equal(offlineMs.length, 15);
+    assert.ok(Math.min(...rounds) <= OFFLINE_MS, rounds.join(', '));
+  });
+
+  test('a user without rights is told what to do, and nothing is changed', async () => {
+    await program('normalUser');
   });
 
   test('on, off, on under 200 lookups a second', async (t) => {

@@ -10,7 +10,7 @@ import { runInNewContext } from 'node:vm';
 import { findBypasses } from '../../main/system-dns/bypasses.ts';
 import { GuardianWatch, PROBE_EVERY_MS, SILENCE_MS } from '../../main/system-dns/guardian-watch.ts';
 import { NetworkWatch, type NetworkEvent } from '../../main/system-dns/network-watch.ts';
-import { portLadder, portTakenAdvice, unitOf } from '../../main/system-dns/port-ladder.ts';
+import { portLadder } from '../../main/system-dns/port-ladder.ts';
 import { PROBE_PAGES, probePortal } from '../../main/system-dns/portal-probe.ts';
 import { OPEN_MS, PortalMode } from '../../main/system-dns/portal.ts';
 import { isAlive, markOf } from '../../main/system-dns/process-mark.ts';
@@ -164,20 +164,6 @@ function assertPolkitRule(text: string): void {
   assert.equal(made.rule(dns, { user: 'bob' }), undefined);
   assert.equal(made.rule({ id: 'org.freedesktop.login1.reboot' }, { user: 'ann' }), undefined);
 }
-
-test('a port that is taken: who, and three ways, none of them done for you', async (t) => {
-  const proc = await tempDir(t);
-  mkdirSync(join(proc, '812'));
-  writeFileSync(join(proc, '812/cgroup'), '0::/system.slice/dnsmasq.service\n');
-  const unit = unitOf(812, proc);
-  assert.equal(unit, 'dnsmasq.service');
-  const advice = portTakenAdvice({ pid: 812, name: 'dnsmasq', unit }, '127.0.0.1');
-  assert.match(
-    advice.join('\n'),
-    /127\.0\.0\.2:53[\s\S]*dns\.upstreams[\s\S]*systemctl disable --now dnsmasq/,
-  );
-  assert.equal(unitOf(813, proc), '');
-});
 
 test('browser policies and Docker are found where they can be read', async (t) => {
   const root = `${await tempDir(t)}/`;

@@ -72,7 +72,11 @@ export function writeKept(
 ): number {
   const { policy } = parts;
   // What one client may see another one perhaps may not: then it is not remembered.
-  const isForAll = !policy.clients && !policy.rules.isPerClient && !policy.lists.isPerClient;
+  const isForAll =
+    !policy.clients &&
+    policy.firstRules?.isPerClient !== true &&
+    !policy.rules.isPerClient &&
+    !policy.lists.isPerClient;
   if (mustLook(answer, policy) && !(isForAll && answer.passedVersion === policy.version)) {
     if (leadsToBlocked(turn, policy, answer, parts.targetName)) return writeBlocked(turn, policy);
     if (isForAll && answer === parts.cached && policy.filtering) {
@@ -86,8 +90,9 @@ export function writeKept(
 }
 
 /** Whether an answer holds what rules may speak of. */
-function mustLook(answer: Answer, { rules, lists }: Policy): boolean {
-  return answer.hasTargets || lists.watchesAddresses || rules.watchesAddresses;
+function mustLook(answer: Answer, { firstRules, rules, lists }: Policy): boolean {
+  if (answer.hasTargets || lists.watchesAddresses || rules.watchesAddresses) return true;
+  return firstRules?.watchesAddresses === true;
 }
 
 /** An answer that had private addresses; without a record left, it is NODATA of our own. */

@@ -15,6 +15,7 @@ import {
   isBlock,
   isByTable,
   VERDICT_CLIENT_ALLOW,
+  VERDICT_FIRST_ALLOW,
   VERDICT_LIST_ALLOW,
   VERDICT_LIST_BLOCK,
   VERDICT_NONE,
@@ -83,12 +84,15 @@ function isKeptOpen(turn: Turn, verdict: number): boolean {
   return true;
 }
 
-/** An allow entry is worth a note only where something would have blocked; a policy always is. */
+/**
+ * An allow entry is worth a note only where something would have blocked; that of a
+ * policy or of a first rule always is.
+ */
 function beatsBlock(turn: Turn, policy: Policy): boolean {
   const { rules, lists } = policy;
   const { verdict, context } = turn;
   if (verdict === VERDICT_LIST_ALLOW) return lists.hasBlock;
-  if (verdict === VERDICT_POLICY_ALLOW) return true;
+  if (verdict === VERDICT_POLICY_ALLOW || verdict === VERDICT_FIRST_ALLOW) return true;
   const own = verdict === VERDICT_CLIENT_ALLOW ? context.profile.rules : null;
   if (verdict !== VERDICT_USER_ALLOW && own === null) return false;
   if ((own ?? rules).hasBlock) return true;

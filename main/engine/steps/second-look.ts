@@ -11,7 +11,8 @@ import { OUTCOME, REASON } from '../../contract/outcome.ts';
 import type { AnswerName } from '../answer-name.ts';
 import { hasTarget, type Answer } from '../answer.ts';
 import { CONNECTIVITY_NAMES } from '../connectivity.ts';
-import type { Policy } from '../policy.ts';
+import type { MatchContext } from '../match-context.ts';
+import { LIST_ID_RULES, type Policy } from '../policy.ts';
 import type { Turn } from '../turn.ts';
 import {
   decide,
@@ -104,17 +105,29 @@ function isBlockedAddress(
   type: number,
   onlyRules: boolean,
 ): boolean {
-  const { rules, lists } = policy;
-  const isWatched = rules.watchesAddresses || (lists.watchesAddresses && !onlyRules);
+  const { lists } = policy;
+  const isByUser = rulesWatch(policy);
+  const isWatched = isByUser || (lists.watchesAddresses && !onlyRules);
   if (!isWatched || !readAddress(bytes, fixed, type)) return false;
-  const byRules = rules.watchesAddresses && rules.blocksAddress(address, turn.context);
+  const byRules = isByUser && rulesBlock(policy, turn.context);
   const byLists = !byRules && !onlyRules && lists.blocksAddress(address, turn.context);
   if (!byRules && !byLists) return false;
   turn.outcome = OUTCOME.blocked;
   turn.reason = byRules ? REASON.rule : REASON.list;
-  turn.listId = byRules ? rules.listId : lists.listId;
+  turn.listId = byRules ? LIST_ID_RULES : lists.listId;
   turn.matchedLabels = 0;
   return true;
+}
+
+function rulesWatch({ firstRules, rules }: Policy): boolean {
+  return rules.watchesAddresses || firstRules?.watchesAddresses === true;
+}
+
+/** Whether a rule of the user's blocks `address`. */
+function rulesBlock({ firstRules, rules }: Policy, context: MatchContext): boolean {
+  return (
+    firstRules?.blocksAddress(address, context) === true || rules.blocksAddress(address, context)
+  );
 }
 
 /** Scratch: 16 bytes, IPv4 as ::ffff:a.b.c.d. */

@@ -52,7 +52,7 @@ export function answerSpecialName(turn: Turn, policy: Policy): number {
 }
 
 /** Whether the name is this instance's probe name or lies one label below it. */
-function isProbe({ query }: Turn, { probe }: Policy): boolean {
+export function isProbe({ query }: Turn, { probe }: Policy): boolean {
   if (probe === undefined || probe.length === 0) return false;
   const { name, nameLength, labelCount, labelStarts } = query;
   const start = nameLength - probe.length;

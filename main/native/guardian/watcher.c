@@ -6,7 +6,7 @@
  * Started by system-dns/guardian.ts with
  *   watcher APP_PID ADDRESS PORT NAME EVERY_MS SILENCE_MS STALL_MS SCRIPT EXECUTABLE FLAG...
  * It prints "armed", and asks ADDRESS for fresh names below NAME. The rules are those of
- * system-dns/guardian-watch.ts. Script and executable are held open from the start, because the
+ * system-dns/guardian-watch.ts, but that an app which was stopped is not waited for. Script and executable are held open from the start, because the
  * program's folder may be gone when they are needed.
  */
 #include <arpa/inet.h>
@@ -21,13 +21,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+enum { URGENT = -10 };
 enum { NONCE_DIGITS = 12, HEADER_BYTES = 12, QUERY_BYTES_MAX = 300, TRIES = 240 };
 static const int RETRY_MS = 250;
+/* Silence after which it is looked whether the app stands still: nobody would answer then. */
+static const long STOPPED_MS = 400;
+/* Questions at a time while none is answered: a flood from another program keeps the queue full. */
+static const int COPIES = 8;
 
 struct orders {
   pid_t app;
@@ -120,6 +126,24 @@ static bool hears(int socket, uint16_t id) {
   }
 }
 
+/* Whether the app was stopped by a signal or a debugger: its state is field 3 of proc(5) stat. */
+static bool is_stopped(pid_t app) {
+  char path[40], text[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)app);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  text[length > 0 ? length : 0] = '\0';
+  const char *name_end = strrchr(text, ')');
+  return name_end && name_end[1] == ' ' && (name_end[2] == 'T' || name_end[2] == 't');
+}
+
+static bool is_silent(const struct orders *orders, long silent_ms) {
+  if (silent_ms > orders->silence_ms) return true;
+  return silent_ms > STOPPED_MS && is_stopped(orders->app);
+}
+
 /* Returns when the resolver has to be given back, with the reason. */
 static const char *watch(const struct orders *orders, int socket) {
   struct pollfd waited[2] = {
@@ -132,14 +156,18 @@ static const char *watch(const struct orders *orders, int socket) {
   for (;;) {
     if (getppid() != orders->app) return "app-ended";
     long now = now_ms();
-    if (now - ticked >= orders->every_ms || id == 0) {
-      /* This process itself stood still: that says nothing about the engine. */
-      if (now - ticked > orders->stall_ms) heard = now;
+    bool is_due = now - ticked >= orders->every_ms || id == 0;
+    /* This process itself stood still: that says nothing about the engine. */
+    if (is_due && now - ticked > orders->stall_ms) heard = now;
+    if (is_silent(orders, now - heard)) return "engine-silent";
+    if (is_due) {
       ticked = now;
-      if (now - heard > orders->silence_ms) return "engine-silent";
-      ask(socket, orders, ++id);
+      id++;
+      int copies = now - heard > orders->every_ms * 2 ? COPIES : 1;
+      while (copies-- > 0) ask(socket, orders, id);
     }
-    long left = ticked + orders->every_ms - now_ms();
+    long next = ticked + orders->every_ms, end = heard + orders->silence_ms + 1;
+    long left = (next < end ? next : end) - now_ms();
     poll(waited, 2, left > 0 ? (int)left : 0);
     if (hears(socket, id)) heard = now_ms();
   }
@@ -175,6 +203,8 @@ int main(int count, char **words) {
   /* What ends a session or a terminal must not end the one that cleans up after it. */
   const int deaf[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE};
   for (size_t index = 0; index < sizeof deaf / sizeof *deaf; index++) signal(deaf[index], SIG_IGN);
+  /* Where that is allowed: on a machine with too much to do, names must not wait for their turn. */
+  setpriority(PRIO_PROCESS, 0, URGENT);
   int asking = socket(orders.server.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (asking < 0 || connect(asking, &orders.server.any, orders.server_bytes) != 0) return 2;
   if (write(STDOUT_FILENO, "armed\n", 6) != 6) return 2;

@@ -160,6 +160,7 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     await until('the old servers', () => serversOf('wlan0') === '10.1.0.1\n', 2_000);
     assertAsBefore();
     assert.match(sluice('restore', '--only-leftovers'), /was not taken over/);
+    await until('the network watch to end', () => rssKib('ip') === 0, 2_000);
     return { restoredMs };
   },
 
@@ -267,6 +268,72 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     assert.equal(addressOf('two.ads.example'), '0.0.0.0', 'filtered again');
     sluice('restore');
     assert.equal(serversOf('wlan0'), `${address}\n`);
+  },
+
+  /** Every link down: what is known is answered at once, the rest fails within the bound. */
+  async offline() {
+    await start();
+    sluice('takeover');
+    const { Resolver } = await import('node:dns/promises');
+    const resolver = new Resolver({ timeout: 3_000, tries: 1 });
+    resolver.setServers(['127.0.0.1:5399']);
+    assert.deepEqual(await resolver.resolve4('kept.example'), [OUTSIDE_ADDRESS]);
+    const client = await connect(data);
+    const isCovered = async (): Promise<boolean> =>
+      ((await client.call('network', {})) as NetworkStatus).links.length > 0;
+    sh('ip link set wlan0 down; ip link set eth0 down');
+    await until('the links to go', async () => !(await isCovered()), 5_000);
+    const timesMs: number[] = [];
+    const ask = async (name: string): Promise<string> => {
+      const startedAt = performance.now();
+      const found = await resolver.resolve4(name).then(
+        ([address = '']) => address,
+        (error: unknown) => String((error as NodeJS.ErrnoException).code),
+      );
+      timesMs.push(performance.now() - startedAt);
+      return found;
+    };
+    for (let round = 0; round < 5; round++) {
+      assert.equal(await ask('kept.example'), OUTSIDE_ADDRESS, 'kept');
+      assert.equal(await ask('x.ads.example'), '0.0.0.0', 'blocked');
+      assert.equal(await ask(`n${String(round)}.example`), 'ESERVFAIL', 'unknown');
+    }
+    sh('ip link set wlan0 up; ip link set eth0 up; ip route replace default via 10.1.0.1');
+    await until('names again', async () => (await ask('back.example')) === OUTSIDE_ADDRESS, 5_000);
+    return { offlineMs: timesMs.slice(0, 15) };
+  },
+
+  /** A user whom the bus does not let: one clear sentence, and nothing is changed. */
+  async normalUser() {
+    const home = `${folder}/user`;
+    sh(`chmod 755 ${folder}/.. ${folder}; mkdir -p ${home}; chown 1000:1000 ${home} ${data}`);
+    process.env['SLUICE_JOURNAL_DIR'] = `${home}/journal`;
+    fs.writeFileSync(`${data}/sluice.yaml`, SETTINGS);
+    sh(`chown 1000:1000 ${data}/sluice.yaml`);
+    const asUser = ['--reuid', '1000', '--regid', '1000', '--clear-groups', process.execPath];
+    const run = (...words: string[]) => {
+      const child = spawn('setpriv', [...asUser, HEADLESS, ...words, '--data-dir', data], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...process.env, HOME: home },
+      });
+      programs.push(child);
+      return child;
+    };
+    await once(run('run').stdout, 'data');
+    const command = run('takeover');
+    let said = '';
+    command.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const [code] = (await once(command, 'close')) as [number];
+    assert.notEqual(code, 0);
+    assert.match(
+      said,
+      /this user may not change the servers of systemd-resolved: install the polkit/,
+    );
+    assert.match(said, /"sluice network".*it was before\)\n$/);
+    assert.match(sluice('network'), /polkit-1\/rules\.d\/60-sluice-resolver\.rules/);
+    assertAsBefore();
+    assert.deepEqual(fs.readdirSync(`${home}/journal`), []);
+    assert.equal(rssKib('guardian-watcher'), 0, 'no guardian is left');
   },
 
   /** Lookups at 200 a second over on, off, on, off: none is lost; and how long each takes. */

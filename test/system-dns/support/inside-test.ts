@@ -7,7 +7,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { App } from '../../../bench/kill/app.ts';
+import { App } from './subject-app.ts';
 import {
   ENGINE_ADDRESS,
   Machine,

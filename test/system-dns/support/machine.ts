@@ -98,8 +98,12 @@ export class Machine {
     await until('the network to answer', () => resolves(OUTSIDE_ADDRESS, 1_000), 15_000);
   }
 
-  /** Power cut: every daemon ends at once, /run and the links are gone, the next boot is another. */
-  async cutPower(): Promise<void> {
+  /**
+   * Power cut: every daemon ends at once, /run and the links are gone, the next boot is another.
+   *
+   * @param swapDisk  puts what was synced in the place of what was written, see sandbox.ts
+   */
+  async cutPower(swapDisk: () => void = () => undefined): Promise<void> {
     const ended = this.#daemons.map(
       (one) =>
         new Promise((resolve) => (one.exitCode === null ? one.once('exit', resolve) : resolve(0))),
@@ -108,9 +112,10 @@ export class Machine {
     await Promise.all(ended);
     this.#daemons = [];
     sh(`ip link del wlan0; ip link del eth0; ip netns del out; true
-      if mountpoint -q /etc/resolv.conf; then umount /etc/resolv.conf; fi
+      if mountpoint -q /etc/resolv.conf; then umount -l /etc/resolv.conf; fi
       for one in resolvconf NetworkManager systemd/resolve dbus; do find /run/$one -mindepth 1 -delete; done`);
     fs.writeFileSync('/proc/sys/kernel/random/boot_id', `${crypto.randomUUID()}\n`);
+    swapDisk();
   }
 
   async #startResolved(): Promise<void> {
@@ -141,9 +146,13 @@ export class Machine {
   }
 }
 
-/** True when the stub finds a name never asked before at that address. */
-export async function resolves(address: string, timeoutMs: number): Promise<boolean> {
-  const name = `n${Math.random().toString(36).slice(2)}.example`;
+/** True when the stub finds a name never asked before, below a zone, at that address. */
+export async function resolves(
+  address: string,
+  timeoutMs: number,
+  zone = 'example',
+): Promise<boolean> {
+  const name = `n${Math.random().toString(36).slice(2)}.${zone}`;
   const child = spawn('getent', ['ahostsv4', name], { stdio: ['ignore', 'pipe', 'ignore'] });
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -159,14 +168,18 @@ export async function resolves(address: string, timeoutMs: number): Promise<bool
  *
  * @returns milliseconds until a question was answered from there; Infinity when none was in time
  */
-export async function timeToResolve(address: string, withinMs: number): Promise<number> {
+export async function timeToResolve(
+  address: string,
+  withinMs: number,
+  zone = 'example',
+): Promise<number> {
   const startedAt = performance.now();
   let found = Infinity;
   const asking: Promise<void>[] = [];
   while (found === Infinity && performance.now() - startedAt < withinMs) {
     const left = Math.max(100, withinMs - (performance.now() - startedAt));
     asking.push(
-      resolves(address, left).then((answered) => {
+      resolves(address, left, zone).then((answered) => {
         if (answered) found = Math.min(found, performance.now() - startedAt);
       }),
     );
@@ -217,6 +230,7 @@ const RESOLVED_RUNS = `busctl call org.freedesktop.DBus /org/freedesktop/DBus or
 const DNSMASQ = [
   ...['--keep-in-foreground', '--conf-file=/dev/null', '--no-resolv', '--no-hosts', '--user=root'],
   ...['--bind-interfaces', '--listen-address=10.1.0.1,10.2.0.1', '--leasefile-ro'],
+  '--local-ttl=60',
   ...[`--address=/example/${OUTSIDE_ADDRESS}`, '--dhcp-option=option:domain-search,lan.example'],
   ...['--dhcp-range=10.1.0.50,10.1.0.90,1h', '--dhcp-range=10.2.0.50,10.2.0.90,1h'],
 ];

@@ -6,7 +6,14 @@ box=$1
 usr=$2
 mount --make-rprivate /
 if [ -n "$usr" ]; then mount -t overlay -o "lowerdir=$usr:/usr" overlay /usr; fi
-mount --bind "$box/etc" /etc
+if [ -f "$box/disk.img" ]; then
+  # Nothing reaches the image that was not synced: no commit and no write-back by time.
+  mount -o loop,noatime,commit=3600 "$box/disk.img" "$box/disk"
+  mount --bind "$box/disk/etc" /etc
+  mount --bind "$box/disk/state" "$box/state"
+else
+  mount --bind "$box/etc" /etc
+fi
 mount -t tmpfs tmpfs /run
 mount -t sysfs -o ro sysfs /sys
 mount --bind "$box/boot_id" /proc/sys/kernel/random/boot_id

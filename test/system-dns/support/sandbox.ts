@@ -17,6 +17,7 @@ import type { Binaries } from './owner-binaries.ts';
 
 const SCRIPT = fileURLToPath(new URL('./sandbox.sh', import.meta.url));
 const run = promisify(execFile);
+const DISK_SIZE = '64M';
 
 /** What a sandbox needs; false when all is there, for node:test's `skip`. */
 export function missingForSandbox(): string | false {
@@ -39,10 +40,14 @@ export class Sandbox {
     this.#holder = holder;
   }
 
-  /** @param binaries  laid over /usr and /etc; null for a sandbox without them */
-  static async open(binaries: Binaries | null): Promise<Sandbox> {
+  /**
+   * @param binaries  laid over /usr and /etc; null for a sandbox without them
+   * @param hasDisk   /etc and the folder `state` lie on a disk of their own, for `swapDisk`
+   */
+  static async open(binaries: Binaries | null, hasDisk = false): Promise<Sandbox> {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-sandbox-'));
     prepareFolder(folder, binaries);
+    if (hasDisk) makeDisk(folder);
     const names = ['--net', '--mount', '--pid', '--ipc', '--uts', '--fork', '--mount-proc'];
     const command = ['sh', SCRIPT, folder, binaries?.usr ?? ''];
     const holder = spawn('unshare', [...names, '--kill-child', ...command], {
@@ -90,6 +95,34 @@ function prepareFolder(folder: string, binaries: Binaries | null): void {
   writeFileSync(join(etc, 'resolv.conf'), 'nameserver 192.0.2.53\nsearch lan\n');
   writeFileSync(join(folder, 'boot_id'), `${randomUUID()}\n`);
   mkdirSync(join(folder, 'state'));
+}
+
+/** An ext4 image with etc and state; sandbox.sh mounts it. */
+function makeDisk(folder: string): void {
+  const content = join(folder, 'disk');
+  mkdirSync(content);
+  execFileSync('cp', ['-a', join(folder, 'etc'), join(folder, 'state'), content]);
+  const image = join(folder, 'disk.img');
+  execFileSync('mkfs.ext4', ['-q', '-d', content, image, DISK_SIZE], { stdio: 'pipe' });
+}
+
+/**
+ * Called inside a sandbox with a disk, when nobody writes any more: the disk is then as a power cut
+ * leaves it. The image holds only what was synced; the rest is in the memory of its file system.
+ */
+export function swapDisk(folder: string): void {
+  const script = `cp --sparse=always "$0/disk.img" "$0/next.img"
+    umount -l "$0/state" /etc "$0/disk"
+    mv "$0/next.img" "$0/disk.img"
+    mount -o loop,noatime,commit=3600 "$0/disk.img" "$0/disk"
+    mount --bind "$0/disk/etc" /etc
+    mount --bind "$0/disk/state" "$0/state"`;
+  execFileSync('sh', ['-e', '-c', script, folder], { stdio: 'pipe' });
+}
+
+/** What was written so far is on the disk. */
+export function syncDisk(folder: string): void {
+  execFileSync('sync', ['-f', join(folder, 'state')], { stdio: 'pipe' });
 }
 
 function childrenOf(pid: number): number[] {

@@ -1,0 +1,166 @@
+/** The pages Clients and Backup in a real browser. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { describeWindow, eventually } from './window-under-test.ts';
+
+const refused = /^Failed to load resource: [^,]*400[^,]*$/;
+
+describeWindow('clients and backup', (lab) => {
+  test('a client that was seen gets a name; those of a network are known already', async () => {
+    const { page, service } = await lab().open({ path: '#/clients' });
+    const seen = page.getByRole('region', { name: 'Seen lately' }).getByRole('listitem');
+    await seen.filter({ hasText: '192.168.10.7' }).getByText('Console').waitFor();
+    await seen.filter({ hasText: '192.168.1.24' }).getByText("Ana's laptop").waitFor();
+    await page.getByRole('button', { name: 'Name this client, fd00::5c1:22' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Name a client' });
+    assert.equal(await dialog.getByLabel('Known by').inputValue(), 'fd00::5c1:22');
+    await dialog.getByLabel('Name', { exact: true }).fill('Phone');
+    await dialog.getByLabel('Group').selectOption('Children');
+    await dialog.getByLabel('Tags').fill('device_phone, User_Child');
+    await dialog.getByRole('button', { name: 'Add client' }).click();
+    await seen.filter({ hasText: 'fd00::5c1:22' }).getByText('Phone').waitFor();
+    assert.deepEqual(service.callsOf('clients.put'), [
+      {
+        client: {
+          ...{ name: 'Phone', ids: ['fd00::5c1:22'], group: 'Children' },
+          tags: ['device_phone', 'user_child'],
+        },
+      },
+    ]);
+  });
+
+  test('a client is changed, refused beside its field, removed and put back', async () => {
+    const { page, service, faults } = await lab().open({ path: '#/clients' });
+    await page.getByRole('button', { name: 'Change Console' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change client' });
+    await dialog.getByLabel('Known by').fill('the console');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('write an IP address, a network or a MAC address.').waitFor();
+    await dialog.getByLabel('Known by').fill('192.168.10.7 02:00:5e:10:00:02');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.match(faults.splice(0).join(), refused);
+    const console = service.methods.filters.clients.find(({ name }) => name === 'Console');
+    assert.deepEqual(console?.ids, ['192.168.10.7', '02:00:5e:10:00:02']);
+    await page.getByRole('button', { name: "Remove Ana's laptop" }).click();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await eventually(() => {
+      assert.equal(service.methods.filters.clients.length, 2);
+    });
+  });
+
+  test('a group has lists, rules, services and safe search of its own', async () => {
+    const { page, service } = await lab().open({ path: '#/clients/groups' });
+    await page.getByText('all lists · 1 own rule · 2 services blocked · safe search').waitFor();
+    await page.getByRole('button', { name: 'New group' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New group' });
+    await dialog.getByLabel('Name', { exact: true }).fill('Guests');
+    await dialog.getByText('Only some', { exact: true }).click();
+    await dialog.getByLabel('StevenBlack').check();
+    await dialog.getByLabel('Rules of their own').fill('||a.example^\n\n@@||b.example^');
+    await dialog.getByText('Only some engines').click();
+    await dialog.getByLabel('Ecosia').check();
+    await dialog.getByText('Blocked services (0)').click();
+    await dialog.getByLabel('Steam').check();
+    await dialog.getByRole('button', { name: 'Add group' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.deepEqual(service.callsOf('groups.put'), [
+      {
+        group: {
+          ...{ name: 'Guests', filtering: true, lists: ['StevenBlack'], services: ['steam'] },
+          ...{ rules: ['||a.example^', '@@||b.example^'], safeSearch: ['ecosia'] },
+        },
+      },
+    ]);
+  });
+
+  test('a group is switched off; one with clients says why it stays', async () => {
+    const { page, service, faults } = await lab().open({ path: '#/clients/groups' });
+    await page.getByRole('switch', { name: 'Filter for the group Children' }).click();
+    await eventually(() => {
+      assert.equal(service.methods.filters.groups[0]?.filtering, false);
+    });
+    await page.getByRole('button', { name: 'Remove Children' }).click();
+    await page
+      .getByText('There are still clients in the group Children. Take them out of it first.')
+      .waitFor();
+    assert.match(faults.splice(0).join(), refused);
+    await page.getByRole('button', { name: 'Remove Work' }).click();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await eventually(() => {
+      assert.equal(service.methods.filters.groups.length, 2);
+    });
+  });
+
+  test('without clients, groups and queries the page says what to do', async () => {
+    const { page } = await lab().open({
+      path: '#/clients',
+      prepare({ methods: { filters } }) {
+        filters.clients = [];
+        filters.groups = [];
+      },
+    });
+    await page.getByText('No client has a name').waitFor();
+    await page.getByRole('link', { name: 'Groups' }).click();
+    await page.getByText('No groups').waitFor();
+  });
+
+  test('import: looks first, tells what is left behind, applies what is chosen', async () => {
+    const { page, service, faults } = await lab().open({ path: '#/backup' });
+    const panel = page.getByRole('region', { name: 'Take over from another program' });
+    await panel.getByLabel('File of the other program').fill('teleporter.zip');
+    await panel.getByRole('button', { name: 'Look into it' }).click();
+    await panel.getByText('"teleporter.zip" is no whole path: begin it with /.').waitFor();
+    assert.match(faults.splice(0).join(), refused);
+    await panel.getByLabel('File of the other program').fill('/tmp/teleporter.zip');
+    await panel.getByRole('button', { name: 'Look into it' }).click();
+    await panel.getByText('3 new, 1 already here').waitFor();
+    await panel.getByText('2 × A regular expression that looks behind itself.').waitFor();
+    await panel.getByText('Its upstream servers replace those that are set here.').waitFor();
+    await panel.getByLabel('Upstream servers').uncheck();
+    await panel.getByRole('button', { name: 'Take over what is chosen' }).click();
+    await panel.getByText('Taken over', { exact: true }).waitFor();
+    assert.deepEqual(service.callsOf('import.apply'), [
+      { path: '/tmp/teleporter.zip', only: ['lists', 'rules', 'records'] },
+    ]);
+  });
+
+  test('inside the desktop app a file is chosen, and its path stands in the field', async () => {
+    const { page, service } = await lab().open();
+    await page.addInitScript(`
+      window.sluice = {
+        call: () => new Promise(() => undefined),
+        subscribe: () => () => undefined,
+        pathOf: (file) => '/home/me/' + file.name,
+      };
+    `);
+    await page.goto(`${service.url}?desktop#/backup`);
+    const panel = page.getByRole('region', { name: 'Take over from another program' });
+    await panel
+      .getByLabel('Choose…')
+      .setInputFiles({ name: 'gravity.db', mimeType: '', buffer: Buffer.from('x') });
+    const field = panel.getByLabel('File of the other program');
+    await eventually(async () => {
+      assert.equal(await field.inputValue(), '/home/me/gravity.db');
+    });
+    // What is written anew cannot be chosen.
+    assert.equal(await page.getByLabel('Choose…').count(), 2);
+  });
+
+  test('backup: saved, and put back only after a yes', async () => {
+    const { page, service } = await lab().open({ path: '#/backup' });
+    await page.getByLabel('Save to').fill('/tmp/all.json');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText(/^Saved to \/tmp\/all\.json, 17\.8 KiB\.$/).waitFor();
+    await page.getByLabel('Restore from').fill('/tmp/all.json');
+    await page.getByRole('button', { name: 'Restore…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Replace all settings?' });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.deepEqual(service.callsOf('settings.import'), []);
+    await page.getByRole('button', { name: 'Restore…' }).click();
+    await dialog.getByRole('button', { name: 'Replace all settings' }).click();
+    await page.getByText(/^All is as it was on .*2026.*, with 4 lists\.$/).waitFor();
+    assert.deepEqual(service.callsOf('settings.import'), [{ path: '/tmp/all.json' }]);
+  });
+});
