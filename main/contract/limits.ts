@@ -216,6 +216,8 @@ export const LIMITS = {
   upstreamRaceMs: 3_000,
   /** Bytes that stay free on the disk when a list is stored. */
   diskReserveBytes: 16 * 1024 * 1024,
+  /** Compiled expressions that one thread keeps, by an estimate; its heap has three times as much. */
+  regexHeapBytesMax: 16 * 1024 * 1024,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {

@@ -67,10 +67,7 @@ export function refuseReport(report: ListReport, namesBefore: number): string | 
     return `only ${String(report.rules)} of ${String(judged)} lines are rules${why}`;
   }
   if (namesBefore >= COLLAPSE_NAMES_MIN && names < namesBefore * COLLAPSE_SHARE_MIN) {
-    return (
-      `it fell from ${String(namesBefore)} to ${String(names)} names; ` +
-      'remove the list and add it again if that is right'
-    );
+    return `it fell from ${String(namesBefore)} to ${String(names)} names`;
   }
   return null;
 }

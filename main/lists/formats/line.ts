@@ -39,6 +39,8 @@ export interface LineState {
   isInside: boolean;
   /** unbound: zones whose data holds for the names below, too. */
   readonly redirects: Set<string>;
+  /** RPZ: of records that name none. */
+  ttlSeconds: number;
 }
 
 export class Line {
@@ -61,6 +63,7 @@ export class Line {
     owner: '',
     isInside: false,
     redirects: new Set(),
+    ttlSeconds: 3_600,
   };
   readonly #isOwn: boolean;
   readonly #allows: boolean;
