@@ -122,12 +122,18 @@ export class App {
     fs.rmSync(join(this.#folders.hold, 'hold'), { force: true });
   }
 
-  /** engine thread: throws, or stands still; main thread: stands still. */
-  async hurt(how: 'engine throws' | 'engine hangs' | 'main hangs'): Promise<void> {
+  /**
+   * engine thread: throws, or stands still; main thread: stands still.
+   *
+   * @param afterMs  from now; resolves earlier
+   */
+  async hurt(how: 'engine throws' | 'engine hangs' | 'main hangs', afterMs: number): Promise<void> {
+    const blow = how === 'engine throws' ? THROW : HANG;
+    const later = `setTimeout(() => { ${blow} }, ${String(afterMs)})`;
     const inspector = await connectInspector(INSPECTOR_PORT);
     try {
-      if (how === 'main hangs') await inspector.run(HANG);
-      else await inspector.runInWorker('dataplane-thread', how === 'engine hangs' ? HANG : THROW);
+      if (how === 'main hangs') await inspector.run(later);
+      else await inspector.runInWorker('dataplane-thread', later);
     } finally {
       inspector.close();
     }
@@ -141,8 +147,8 @@ export class App {
   }
 }
 
-const HANG = 'setTimeout(() => { for (;;); }, 20)';
-const THROW = "setTimeout(() => { throw new Error('ended by the kill test'); }, 20)";
+const HANG = 'for (;;);';
+const THROW = "throw new Error('ended by the kill test');";
 
 /** Name of a process; '' when it has gone. */
 export function nameOf(pid: number | string): string {

@@ -45,8 +45,9 @@ export function summarise(results: readonly RunResult[], seed: number): KillOutc
   };
 }
 
+/** Runs that found no name have no time; they are counted as failed. */
 function most(times: readonly number[]): number {
-  return Math.max(0, ...times);
+  return Math.max(0, ...times.filter(Number.isFinite));
 }
 
 /** One paragraph for README.md. @param command  as in the result file */

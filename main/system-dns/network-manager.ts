@@ -15,6 +15,9 @@ import type { Detection, DnsServer, OwnerItem, Properties, ResolverOwner } from 
 
 const SERVICE = 'org.freedesktop.NetworkManager';
 const PATH = '/org/freedesktop/NetworkManager';
+/** Where NetworkManager lists all its objects with their properties. */
+const ROOT = '/org/freedesktop';
+const OBJECTS = 'org.freedesktop.DBus.ObjectManager';
 const DNS_PORT = 53;
 /** Below zero: servers of devices with a higher number are not asked at all. */
 const PRIORITY = -4_200;
@@ -23,6 +26,8 @@ const ACTIVATED = 100;
 /** Methods of a family that take servers. */
 const METHODS_WITH_DNS = new Set(['auto', 'manual', 'dhcp', 'shared']);
 
+/** Properties by object path and interface. */
+type Objects = Record<string, Record<string, Record<string, unknown> | undefined> | undefined>;
 type Settings = Record<string, Record<string, unknown> | undefined>;
 
 export interface NetworkManagerOptions {
@@ -64,8 +69,12 @@ export class NetworkManagerOwner implements ResolverOwner {
   }
 
   async capture(): Promise<OwnerItem[]> {
-    const [paths] = await busCall(this.#run, [SERVICE, PATH, SERVICE, 'GetDevices']);
-    const items = await Promise.all((paths as string[]).map((path) => this.#readDevice(path)));
+    // One call for all objects: on a busy machine each start of a command counts.
+    const [found] = await busCall(this.#run, [SERVICE, ROOT, OBJECTS, 'GetManagedObjects']);
+    const objects = found as Objects;
+    const items = await Promise.all(
+      Object.keys(objects).map((path) => this.#readDevice(path, objects)),
+    );
     return items.filter((item) => item !== null);
   }
 
@@ -101,29 +110,19 @@ export class NetworkManagerOwner implements ResolverOwner {
     return Promise.resolve();
   }
 
-  async #readDevice(path: string): Promise<OwnerItem | null> {
-    const device = await busProperties(this.#run, SERVICE, path, `${SERVICE}.Device`);
-    if (device['State'] !== ACTIVATED || device['Managed'] !== true) return null;
+  async #readDevice(path: string, objects: Objects): Promise<OwnerItem | null> {
+    const device = objects[path]?.[`${SERVICE}.Device`];
+    if (device?.['State'] !== ACTIVATED || device['Managed'] !== true) return null;
     const name = String(device['IpInterface']);
     const kind = linkKind(name, this.#sys);
     if (kind === 'loopback' || kind === 'gone') return null;
     const args = [SERVICE, path, `${SERVICE}.Device`, 'GetAppliedConnection', 'u', '0'];
-    const [[applied], ...configs] = await Promise.all([
-      busCall(this.#run, args),
-      this.#configServers(String(device['Ip4Config']), 'IP4Config'),
-      this.#configServers(String(device['Ip6Config']), 'IP6Config'),
-    ]);
-    return deviceItem(name, applied as Settings, configs.flat(), skipReason(kind));
-  }
-
-  /** Servers that a device uses in one family, whoever gave them. */
-  async #configServers(path: string, face: string): Promise<string[]> {
-    if (path === '/') return [];
-    const found = await busProperties(this.#run, SERVICE, path, `${SERVICE}.${face}`);
-    const data = (found['NameserverData'] ?? []) as { readonly address?: string }[];
-    if (data.length > 0) return data.map(({ address }) => address ?? '');
-    const raw = (found['Nameservers'] ?? []) as number[][];
-    return raw.filter((bytes) => Array.isArray(bytes)).map(addressText);
+    const [applied] = await busCall(this.#run, args);
+    const servers = (['4', '6'] as const).flatMap((family) => {
+      const config = objects[String(device[`Ip${family}Config`])];
+      return configServers(config?.[`${SERVICE}.IP${family}Config`] ?? {});
+    });
+    return deviceItem(name, applied as Settings, servers, skipReason(kind));
   }
 
   #wroteFile(): boolean {
@@ -135,6 +134,14 @@ export class NetworkManagerOwner implements ResolverOwner {
       return true;
     }
   }
+}
+
+/** Servers that a device uses in one family, whoever gave them. */
+function configServers(found: Record<string, unknown>): string[] {
+  const data = (found['NameserverData'] ?? []) as { readonly address?: string }[];
+  if (data.length > 0) return data.map(({ address }) => address ?? '');
+  const raw = (found['Nameservers'] ?? []) as number[][];
+  return raw.filter((bytes) => Array.isArray(bytes)).map(addressText);
 }
 
 /** The item of one device, from its applied connection. Exported for recorded replies in tests. */

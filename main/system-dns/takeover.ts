@@ -115,6 +115,8 @@ export class Takeover {
       const held = this.#held;
       if (!held) return;
       try {
+        // While it is silent the guardian gives back: what it wrote must not be covered again.
+        await this.#askEngine(held.journal.servers.slice(0, 1));
         held.journal = await held.recover.run(held.journal);
         await this.#settleState(held);
       } catch (error) {

@@ -122,6 +122,10 @@ describe('the built program with systemd-resolved', { skip: missing }, () => {
     assert.ok(Math.min(...rounds) <= OFFLINE_MS, rounds.join(', '));
   });
 
+  test('port 53 is taken: who holds it, another address, and the app moves', async () => {
+    await program('portTaken');
+  });
+
   test('a user without rights is told what to do, and nothing is changed', async () => {
     await program('normalUser');
   });

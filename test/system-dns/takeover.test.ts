@@ -176,6 +176,21 @@ test('servers that somebody set meanwhile are covered, and are what comes back',
   assert.deepEqual(owner.dnsOf('wlan0'), ['10.7.0.1']);
 });
 
+test('while the engine is silent nothing is covered again', async (t) => {
+  const { owner, takeover, probes } = await setUp(t);
+  await takeover.on();
+  probes.engine = () => Promise.resolve(false);
+  owner.put('wlan0', ['10.0.0.1']); // the guardian gives back
+  await takeover.cover();
+  assert.deepEqual(owner.dnsOf('wlan0'), ['10.0.0.1']);
+  assert.equal(takeover.state.phase, 'degraded');
+  assert.match(takeover.state.reason, /engine does not answer/);
+  probes.engine = () => Promise.resolve(true);
+  await takeover.cover();
+  assert.deepEqual([takeover.state.phase, owner.dnsOf('wlan0')], ['on', OURS]);
+  await takeover.off();
+});
+
 test('who sets servers again and again wins, and the state says so', async (t) => {
   const { owner, takeover } = await setUp(t);
   await takeover.on();

@@ -17,6 +17,7 @@ import {
   runtimeSwitches,
 } from '../../../main/launch/electron-runtime.ts';
 import { connect, type CliClient } from '../../../main/interfaces/cli-client.ts';
+import { rssKib } from './process-memory.ts';
 import { Machine, OUTSIDE_ADDRESS, sh, timeToResolve, until } from './machine.ts';
 
 const HEADLESS = fileURLToPath(new URL('../../../dist/main/headless.js', import.meta.url));
@@ -43,9 +44,9 @@ process.on('exit', () => {
 });
 
 /** Starts `sluice run`; resolves when it is ready. */
-async function start(settings = SETTINGS): Promise<ChildProcess> {
+async function start(settings = SETTINGS, ...words: string[]): Promise<ChildProcess> {
   fs.writeFileSync(`${data}/sluice.yaml`, settings);
-  const program = spawn(process.execPath, [HEADLESS, 'run', '--data-dir', data], {
+  const program = spawn(process.execPath, [HEADLESS, 'run', '--data-dir', data, ...words], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   programs.push(program);
@@ -64,12 +65,18 @@ async function startDesktop(): Promise<ChildProcess> {
   fs.writeFileSync(settings, SETTINGS);
   const words = [...runtimeSwitches(), root, '--data-dir', data, '--config', settings];
   // The display of its own: xvfb-run would stand between the app and its guardian's parent.
-  const display = spawn('Xvfb', [':97', '-nolisten', 'tcp'], { stdio: 'ignore' });
+  const display = spawn('Xvfb', ['-displayfd', '1', '-nolisten', 'tcp'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   programs.push(display);
-  await until('the display', () => fs.existsSync('/tmp/.X11-unix/X97'), 10_000);
+  const [number] = (await once(display.stdout, 'data')) as [Buffer];
   const app = spawn(runtime.executable, words, {
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...process.env, ...runtimeEnvironment(runtime), DISPLAY: ':97' },
+    env: {
+      ...process.env,
+      ...runtimeEnvironment(runtime),
+      DISPLAY: `:${number.toString().trim()}`,
+    },
   });
   programs.push(app);
   for await (const line of createInterface({ input: app.stdout })) {
@@ -106,19 +113,6 @@ async function answers(address: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function rssKib(name: string): number {
-  for (const pid of fs.readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
-    try {
-      const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
-      if (!status.startsWith(`Name:\t${name.slice(0, 15)}\n`)) continue;
-      return Number(/VmRSS:\s*(\d+)/.exec(status)?.[1]);
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  return 0;
 }
 
 const scenarios: Record<string, () => Promise<unknown>> = {
@@ -301,6 +295,28 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     sh('ip link set wlan0 up; ip link set eth0 up; ip route replace default via 10.1.0.1');
     await until('names again', async () => (await ask('back.example')) === OUTSIDE_ADDRESS, 5_000);
     return { offlineMs: timesMs.slice(0, 15) };
+  },
+
+  /** Port 53 belongs to somebody: named, with a way round, and the app moves to another port. */
+  async portTaken() {
+    const words = ['--keep-in-foreground', '--conf-file=/dev/null', '--no-resolv', '--no-hosts'];
+    const holder = spawn('dnsmasq', [...words, '--listen-address=127.0.0.1', '--bind-interfaces'], {
+      stdio: 'ignore',
+    });
+    programs.push(holder);
+    await until('dnsmasq', () => sh('ss -Hlun').includes('127.0.0.1:53 '), 5_000);
+    const who = `dnsmasq .*process ${String(holder.pid)}`;
+    const settings = SETTINGS.replace('127.0.0.1:5399', '127.0.0.1:53');
+    fs.writeFileSync(`${data}/sluice.yaml`, settings);
+    const run = [HEADLESS, 'run', '--data-dir', data];
+    const refused = spawn(process.execPath, run, { stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    refused.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    assert.deepEqual((await once(refused, 'close'))[0], 3);
+    assert.match(said, new RegExp(`${who}.*--listen 127\\.0\\.0\\.2:53;.*stop dnsmasq`));
+    await start(settings, '--port-fallback');
+    const { notices } = (await (await connect(data)).call('status', {})) as Status;
+    assert.match(notices.join(' '), new RegExp(`on port 5353 instead: .*${who}`));
   },
 
   /** A user whom the bus does not let: one clear sentence, and nothing is changed. */
