@@ -221,9 +221,19 @@ function say(line: string): void {
   printer?.say(line);
 }
 
-const [command, ...rest] = process.argv.slice(2);
-if (command === 'run' && !rest.includes('--help') && !rest.includes('-h')) {
-  await run(rest);
+/** What `run` is given, also by `--data-dir DIR` in front of it; null for every other command. */
+function argumentsOfRun(argv: readonly string[]): readonly string[] | null {
+  let at = 0;
+  while (/^-(d|-data-dir)/.test(argv[at] ?? ''))
+    at += /^(-d|--data-dir)$/.test(argv[at] ?? '') ? 2 : 1;
+  const rest = [...argv.slice(0, at), ...argv.slice(at + 1)];
+  const isHelp = rest.includes('--help') || rest.includes('-h');
+  return argv[at] === 'run' && !isHelp ? rest : null;
+}
+
+const runArguments = argumentsOfRun(process.argv.slice(2));
+if (runArguments !== null) {
+  await run(runArguments);
 } else {
   const { runCli } = await import('./interfaces/cli.ts');
   process.exitCode = await runCli(process.argv.slice(2));

@@ -31,6 +31,7 @@ export const ERROR_CODES = {
   TAKEOVER_FAILED: 'look at the reason; the system resolver is as it was before',
   RESTORE_FAILED: 'run "sluice restore" again, or set the servers of this machine by hand',
   TOO_MANY: 'close another subscriber or connection first',
+  DISK_FULL: 'make room on the disk that holds the data folder',
   INTERNAL: 'report this as a bug',
 } as const;
 

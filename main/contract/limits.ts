@@ -214,6 +214,10 @@ export const LIMITS = {
   temporaryMinutesMax: 24 * 60,
   /** Time after a change of the network or a sleep in which every question goes to two servers. */
   upstreamRaceMs: 3_000,
+  /** Bytes that stay free on the disk when a list is stored. */
+  diskReserveBytes: 16 * 1024 * 1024,
+  /** Compiled expressions that one thread keeps, by an estimate; its heap has three times as much. */
+  regexHeapBytesMax: 16 * 1024 * 1024,
 } as const;
 
 if (LIMITS.logBatchRecords * LIMITS.threadsMax > LIMITS.logRingSlots) {

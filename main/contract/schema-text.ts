@@ -136,6 +136,7 @@ interface Inner {
   readonly innerType?: z.ZodType;
   readonly in?: z.ZodType;
   readonly element?: z.ZodType;
+  readonly options?: readonly z.ZodType[];
   readonly shape?: Record<string, z.ZodType>;
   readonly valueType?: z.ZodType;
   readonly entries?: Record<string, string | number>;
@@ -209,6 +210,8 @@ function allowedText(schema: z.ZodType | undefined): string {
       return arrayText(schema);
     case 'object':
       return objectText(schema);
+    case 'union':
+      return (inner(schema).options ?? []).map((one) => allowedText(bare(one))).join(', or ');
     default:
       return FIXED_TEXTS[type] ?? `a ${type}`;
   }

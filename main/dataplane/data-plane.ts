@@ -80,14 +80,14 @@ export class DataPlane {
    * @throws AppError PORT_IN_USE, PORT_FORBIDDEN, ADDRESS_UNAVAILABLE, CONFIG_INVALID; then nothing
    *         is left running
    */
-  static async start(options: DataPlaneOptions): Promise<DataPlane> {
+  static async start({ policy, ...options }: DataPlaneOptions): Promise<DataPlane> {
     const threads = usableThreads(options);
     invariant(options.rings.length >= threads, 'every data-plane thread has a log ring');
     const state: PlaneState = {
       listen: options.listen.map(parseListen),
       plan: makePlan({ upstreams: options.upstreams, ...options.upstreamUse }, options.listen),
       addresses: options.addresses ?? {},
-      policy: options.policy,
+      policy,
       restarts: 0,
       gate: createGateTable(randomInt(2 ** 32)),
     };
@@ -246,7 +246,7 @@ interface PlaneState {
   readonly gate: SharedArrayBuffer;
 }
 
-function usableThreads(options: DataPlaneOptions): number {
+function usableThreads(options: Omit<DataPlaneOptions, 'policy'>): number {
   if (options.threads === 1 || (options.mayReusePort ?? canReusePort())) return options.threads;
   options.onFault(
     `one data-plane thread instead of ${String(options.threads)}: ` +
@@ -260,7 +260,7 @@ function makeBlock(): SharedArrayBuffer {
 }
 
 function makeKeeper(
-  options: DataPlaneOptions,
+  options: Omit<DataPlaneOptions, 'policy'>,
   state: PlaneState,
   counters: SharedArrayBuffer,
   index: number,

@@ -12,6 +12,7 @@ import { ClientGate } from '../engine/client-gate.ts';
 import { Engine } from '../engine/engine.ts';
 import { LogRing } from '../log/ring.ts';
 import { systemClock } from '../net/clock.ts';
+import { collectOldTables } from '../net/garbage.ts';
 import { loadUdpAddon } from '../net/native-udp-addon.ts';
 import type { UdpAddonResult } from '../net/native-udp-addon.ts';
 import { NativeUdpClient } from '../net/native-udp-client.ts';
@@ -30,6 +31,8 @@ const GAUGES: readonly CounterName[] = ['pending', 'tcpConnections', 'cacheEntri
 /** Longest wait at the end for answers that are on their way, and how often to look. */
 const DRAIN_MS = 1_000;
 const DRAIN_STEP_MS = 5;
+/** From another table to the collection of the one before. */
+const COLLECT_MS = 1_000;
 
 const port = parentPort;
 invariant(port !== null, 'the data plane runs in a worker thread');
@@ -66,11 +69,13 @@ const engine = new Engine({
   alarm: { after: (ms, run) => void setTimeout(run, ms).unref() },
   gate: new ClientGate(setup.gate, gateOriginUs),
 });
-let policy = setup.policy;
+let policy = firstPolicy();
+let listsKey = new Uint8Array(0);
+let collecting: NodeJS.Timeout | undefined;
 
 try {
   if (failure !== null) throw failure;
-  engine.setPolicy(openPolicy(setup.policy));
+  usePolicy(policy);
   restoreCache();
   const common = { engine, counters, reusePort: setup.reusePort };
   if (setup.claimsAlone) await claimAlone(setup.listen, common);
@@ -141,10 +146,27 @@ function obey(message: ToThread, listeners: Listeners): void {
   }
 }
 
+function firstPolicy(): PolicyMessage {
+  const first = setup.policy;
+  invariant(first !== null, 'a thread begins with a policy');
+  setup.policy = null;
+  return first;
+}
+
+/** Lets go of the lists before, if these are others, once no question waits that they are for. */
+function usePolicy(message: PolicyMessage): void {
+  const opened = openPolicy(message);
+  engine.setPolicy(opened);
+  if (Buffer.compare(opened.lists.key, listsKey) === 0) return;
+  listsKey = opened.lists.key.slice();
+  clearTimeout(collecting);
+  collecting = setTimeout(collectOldTables, COLLECT_MS).unref();
+}
+
 /** A policy that cannot be opened would end every new thread too, so the old one stays. */
 function takePolicy(message: PolicyMessage): void {
   try {
-    engine.setPolicy(openPolicy(message));
+    usePolicy(message);
     policy = message;
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);

@@ -63,7 +63,8 @@ export interface ThreadSetup {
   readonly claimsAlone: boolean;
   readonly plan: UpstreamPlan;
   readonly addresses: HostAddresses;
-  readonly policy: PolicyMessage;
+  /** Null when the thread has taken it: it would hold the first tables for good. */
+  policy: PolicyMessage | null;
   /** Memory of a log/ring.ts LogRing. */
   readonly ring: SharedArrayBuffer;
   /** COUNTER_BLOCK_SLOTS doubles; totals of a thread that went before are kept. */

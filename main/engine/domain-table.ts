@@ -91,16 +91,24 @@ export function tableBytesOf(header: Uint8Array): number {
   return new Int32Array(header.slice(0, TABLE_HEADER_BYTES).buffer)[WORD_TOTAL_BYTES] as number;
 }
 
+/** The checksum of nothing. */
+export const CHECKSUM_START = 0x811c9dc5 | 0;
+
+/** The checksum `sum` of what came before, carried on over more words. */
+export function addToChecksum(sum: number, words: Int32Array): number {
+  let carried = sum;
+  for (let at = 0; at < words.length; at++) {
+    carried = Math.imul(carried ^ (words[at] as number), 0x01000193);
+    carried ^= carried >>> 15;
+  }
+  return carried;
+}
+
 /** Checksum over the whole buffer but the checksum word itself. Detects damage, not malice. */
 export function tableChecksum(buffer: SharedArrayBuffer | ArrayBuffer): number {
   const words = new Int32Array(buffer);
-  let sum = 0x811c9dc5 | 0;
-  for (let at = 0; at < words.length; at++) {
-    if (at === WORD_CHECKSUM) continue;
-    sum = Math.imul(sum ^ (words[at] as number), 0x01000193);
-    sum ^= sum >>> 15;
-  }
-  return sum;
+  const sum = addToChecksum(CHECKSUM_START, words.subarray(0, WORD_CHECKSUM));
+  return addToChecksum(sum, words.subarray(WORD_CHECKSUM + 1));
 }
 
 /** Counts that the header records. */
@@ -113,18 +121,53 @@ export interface TableCounts {
   readonly hasTops?: boolean;
 }
 
-/** Writes header and checksum of a table whose other parts are complete. For builders only. */
-export function sealTable(
-  buffer: SharedArrayBuffer | ArrayBuffer,
-  counts: TableCounts,
-  key?: Uint8Array,
-): void {
+/**
+ * The header of a table, TABLE_HEADER_BYTES bytes; its checksum is still 0. For builders only.
+ *
+ * @param key  TABLE_KEY_BYTES bytes
+ */
+export function tableHeader(counts: TableCounts, key?: Uint8Array): Int32Array {
   const { slots, entries, names, nameBytes } = counts;
-  const header = new Int32Array(buffer, 0, TABLE_HEADER_BYTES / 4);
+  const { totalBytes } = tableLayout(slots, entries, nameBytes);
+  const header = new Int32Array(TABLE_HEADER_BYTES / 4);
   const version = TABLE_VERSION | ((counts.hasTops ?? false) ? TOPS : 0);
-  header.set([TABLE_MAGIC, version, slots, entries, names, nameBytes, buffer.byteLength]);
-  if (key) new Uint8Array(buffer, WORD_KEY * 4, TABLE_KEY_BYTES).set(key);
-  header[WORD_CHECKSUM] = tableChecksum(buffer);
+  header.set([TABLE_MAGIC, version, slots, entries, names, nameBytes, totalBytes]);
+  if (key) new Uint8Array(header.buffer, WORD_KEY * 4, TABLE_KEY_BYTES).set(key);
+  return header;
+}
+
+/** Puts the checksum into a header that has none yet. @param sum  of header and parts */
+export function sealHeader(header: Int32Array, sum: number): void {
+  header[WORD_CHECKSUM] = sum;
+}
+
+/** The checksum of a header, to be carried on over slots, entries and names. */
+export function headerChecksum(header: Int32Array): number {
+  const sum = addToChecksum(CHECKSUM_START, header.subarray(0, WORD_CHECKSUM));
+  return addToChecksum(sum, header.subarray(WORD_CHECKSUM + 1));
+}
+
+/** The parts of a table, for who reads all of it. */
+export interface TableParts {
+  readonly slots: Int32Array;
+  /** ENTRY_WORDS words each. */
+  readonly entries: Int32Array;
+  readonly names: Uint8Array;
+}
+
+/** @throws Error  on damaged sizes */
+export function tableParts(buffer: SharedArrayBuffer | ArrayBuffer): TableParts {
+  const header = new Int32Array(buffer, 0, TABLE_HEADER_BYTES / 4);
+  const [, , slots, entries, , nameBytes, totalBytes] = header;
+  const layout = checkedLayout(slots as number, entries as number, nameBytes as number);
+  if (totalBytes !== buffer.byteLength || layout?.totalBytes !== buffer.byteLength) {
+    throw new Error(`domain table of ${String(buffer.byteLength)} bytes has damaged sizes`);
+  }
+  return {
+    slots: new Int32Array(buffer, TABLE_HEADER_BYTES, slots),
+    entries: new Int32Array(buffer, layout.entriesAt, (entries as number) * ENTRY_WORDS),
+    names: new Uint8Array(buffer, layout.namesAt, nameBytes),
+  };
 }
 
 export class DomainTable {
@@ -155,29 +198,29 @@ export class DomainTable {
       throw new Error(`a domain table cannot have ${String(buffer.byteLength)} bytes`);
     }
     const header = new Int32Array(buffer, 0, TABLE_HEADER_BYTES / 4);
-    const [magic, version, slots, entries, names, nameBytes, totalBytes] = header;
+    const [magic, version, , entries, names] = header;
     if (magic !== TABLE_MAGIC) throw new Error('not a domain table');
     if (((version as number) & ~TOPS) !== TABLE_VERSION) {
       throw new Error(`domain table of version ${String(version)}, not ${String(TABLE_VERSION)}`);
     }
-    const layout = checkedLayout(slots as number, entries as number, nameBytes as number);
-    if (totalBytes !== buffer.byteLength || layout?.totalBytes !== buffer.byteLength) {
-      throw new Error(`domain table of ${String(buffer.byteLength)} bytes has damaged sizes`);
-    }
+    const parts = tableParts(buffer);
     this.buffer = buffer;
     this.nameCount = names as number;
     this.entryCount = entries as number;
     this.#labelsMin = ((version as number) & TOPS) === 0 ? 2 : 1;
-    this.#mask = (slots as number) - 1;
-    this.#slots = new Int32Array(buffer, TABLE_HEADER_BYTES, slots);
-    this.#entries = new Int32Array(buffer, layout.entriesAt, this.entryCount * ENTRY_WORDS);
-    this.#names = new Uint8Array(buffer, layout.namesAt, nameBytes);
+    this.#mask = parts.slots.length - 1;
+    this.#slots = parts.slots;
+    this.#entries = parts.entries;
+    this.#names = parts.names;
   }
 
   /** A table without names. */
   static empty(): DomainTable {
+    const header = tableHeader({ slots: 1, entries: 0, names: 0, nameBytes: 0 });
     const buffer = new SharedArrayBuffer(tableLayout(1, 0, 0).totalBytes);
-    sealTable(buffer, { slots: 1, entries: 0, names: 0, nameBytes: 0 });
+    const words = new Int32Array(buffer);
+    words.set(header);
+    sealHeader(words, tableChecksum(buffer));
     return new DomainTable(buffer);
   }
 

@@ -10,6 +10,7 @@
  */
 import type { NameView } from './domain-table.ts';
 import { compileRegex, type NameRegex } from './regex-engine.ts';
+import { REGEX_SHELF, type RegexSlots } from './regex-shelf.ts';
 import {
   GRAM_WORDS,
   MEMBER_LAST,
@@ -39,8 +40,8 @@ export class PatternSet {
   readonly #filterMask: number;
   readonly #text = new Uint8Array(TEXT_BYTES_MAX);
   #textLength = 0;
-  /** By pattern; compiled at the first try. */
-  readonly #regexes: (NameRegex | undefined)[];
+  /** By pattern; compiled at the first try, and kept for as long as there is room. */
+  readonly #regexes: RegexSlots;
   /** The text without its marks, by length, made at first use: expressions take whole arrays. */
   readonly #bodies: (Uint8Array | undefined)[] = new Array<undefined>(TEXT_BYTES_MAX);
   /** By pattern: the number of the `find` in which it was last tried. */
@@ -64,7 +65,8 @@ export class PatternSet {
 
   /**
    * Finds the patterns that match a name; returns their count.
-   * Cost: two probes of the filter a byte; no allocation after the first try of an expression.
+   * Cost: two probes of the filter a byte; no allocation but for expressions that are not compiled
+   * (regex-shelf.ts).
    */
   find(view: NameView): number {
     this.#count = 0;
@@ -149,7 +151,7 @@ export class PatternSet {
     const length = this.#patterns[pattern * PATTERN_WORDS + 4] as number;
     const source = new TextDecoder().decode(this.#program.data.slice(start, start + length));
     const regex = compileRegex(source);
-    this.#regexes[pattern] = regex;
+    REGEX_SHELF.put(this.#regexes, pattern, regex);
     return regex;
   }
 

@@ -37,6 +37,8 @@ const AT_BORDER = 16;
 const NOT_AT_BORDER = 32;
 
 const STATES_MAX = 128;
+/** Of all states together. */
+const THREADS_MAX = 2_048;
 const CHARACTERS = 'abcdefghijklmnopqrstuvwxyz0123456789_-.';
 const END_SYMBOL = CHARACTERS.length;
 const SYMBOLS = CHARACTERS.length + 1;
@@ -74,6 +76,7 @@ export class RegexDfa {
   /** By state and symbol: the next state, or NEXT_*. Grows with the states. */
   #next = new Uint8Array(4 * SYMBOLS);
   readonly #marks: Uint8Array;
+  #threadCount = 0;
 
   constructor(program: InstructionProgram) {
     this.#program = program;
@@ -143,6 +146,8 @@ export class RegexDfa {
     const known = this.#numbers.get(key);
     if (known !== undefined) return known;
     if (this.#states.length >= STATES_MAX) return NEXT_FULL;
+    if (this.#threadCount + threads.length > THREADS_MAX) return NEXT_FULL;
+    this.#threadCount += threads.length;
     this.#states.push({ threads, behind });
     const number = FIRST_STATE + this.#states.length - 1;
     this.#numbers.set(key, number);

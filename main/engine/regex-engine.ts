@@ -12,6 +12,8 @@ import { DFA_UNKNOWN, RegexDfa, type InstructionProgram } from './regex-dfa.ts';
 export class NameRegex {
   readonly #regex: RE2JS;
   #dfa: RegexDfa | null = null;
+  /** Whether it was tried since regex-shelf.ts last looked. */
+  isUsed = false;
 
   constructor(regex: RE2JS) {
     this.#regex = regex;
@@ -19,6 +21,7 @@ export class NameRegex {
 
   /** Whether it occurs in these bytes. */
   test(bytes: Uint8Array): boolean {
+    this.isUsed = true;
     this.#dfa ??= new RegexDfa(programOf(this.#regex));
     const found = this.#dfa.run(bytes);
     return found === DFA_UNKNOWN ? this.#regex.test(bytes) : found === 1;

@@ -79,6 +79,8 @@ export class RuleTerms {
   readonly #notTags: readonly string[] | null;
   /** Wire labels. */
   readonly #denyAllow: readonly Uint8Array[] | null;
+  /** Wire labels of the rewrite's other name; null without one. */
+  readonly #target: Uint8Array | null;
 
   constructor(text: RuleTermsText) {
     this.rewrite = text.rewrite ? readRewrite(text.rewrite) : null;
@@ -91,13 +93,17 @@ export class RuleTerms {
     this.#tags = text.tags ?? null;
     this.#notTags = text.notTags ?? null;
     this.#denyAllow = text.denyAllow ? text.denyAllow.map(wireName) : null;
+    this.#target = text.rewrite?.cname === undefined ? null : wireName(text.rewrite.cname);
   }
 
   static read(json: Uint8Array): RuleTerms {
     return new RuleTerms(JSON.parse(new TextDecoder().decode(json)) as RuleTermsText);
   }
 
-  /** Whether all conditions hold. Allocates nothing. */
+  /**
+   * Whether all conditions hold. An answer with another name is none for that name itself, so that
+   * `||a.example^$dnsrewrite=www.a.example` leads somewhere. Allocates nothing.
+   */
   hold(view: NameView | null, context: MatchContext): boolean {
     if (this.#types !== null && !this.#types.includes(context.type)) return false;
     if (this.#notTypes?.includes(context.type) === true) return false;
@@ -105,7 +111,12 @@ export class RuleTerms {
     if (this.#notClients !== null && isAmong(context, this.#notClients)) return false;
     if (this.#tags !== null && !shareOne(context.clientTags, this.#tags)) return false;
     if (this.#notTags !== null && shareOne(context.clientTags, this.#notTags)) return false;
-    return this.#denyAllow === null || view === null || !isBelowAny(view, this.#denyAllow);
+    return view === null || this.#speaksOf(view);
+  }
+
+  #speaksOf(view: NameView): boolean {
+    if (this.#target?.length === view.nameLength && isBelow(view, this.#target)) return false;
+    return this.#denyAllow === null || !isBelowAny(view, this.#denyAllow);
   }
 }
 

@@ -15,7 +15,7 @@
 import type { NameView } from './domain-table.ts';
 import type { MatchContext } from './match-context.ts';
 import { LIST_ID_RULES, type Policy } from './policy.ts';
-import type { PolicyTable } from './policy-table.ts';
+import type { PolicyTable, TableEntry } from './policy-table.ts';
 import {
   RULE_ALLOW,
   RULE_IMPORTANT_ALLOW,
@@ -23,6 +23,8 @@ import {
   type Rewrite,
   type RuleSet,
 } from './rule-set.ts';
+
+const DOT = 0x2e;
 
 /** Nothing names it. */
 export const VERDICT_NONE = 0;
@@ -77,11 +79,32 @@ function decideByTables(policy: Policy, view: NameView, context: MatchContext): 
   const { policies, services } = policy;
   const { policyMask, serviceMask } = context.profile;
   if (policies && ask(policies, view, context, policyMask)) {
-    return context.entry?.action === 'allow' ? VERDICT_POLICY_ALLOW : VERDICT_POLICY_BLOCK;
+    return isLetThrough(context.entry, view) ? VERDICT_POLICY_ALLOW : VERDICT_POLICY_BLOCK;
   }
   return services && ask(services, view, context, serviceMask)
     ? VERDICT_SERVICE_BLOCK
     : VERDICT_NONE;
+}
+
+/** A redirect lets the name through that it leads to. */
+function isLetThrough(entry: TableEntry | null, view: NameView): boolean {
+  if (entry?.action !== 'redirect') return entry?.action === 'allow';
+  return entry.rewrite !== null && isNameOf(view, entry.rewrite.cname);
+}
+
+/**
+ * Whether the text, lower case and without a trailing dot, spells the name. A dot inside of a label,
+ * which is escaped in a text, is never found alike.
+ */
+function isNameOf(view: NameView, text: string): boolean {
+  if (text === '' || view.nameLength !== text.length + 1) return false;
+  let label = 1;
+  for (let at = 1; at < view.nameLength; at++) {
+    const isStart = label < view.labelCount && view.labelStarts[label] === at;
+    if (isStart) label++;
+    if (text.charCodeAt(at - 1) !== (isStart ? DOT : (view.name[at] as number))) return false;
+  }
+  return true;
 }
 
 /** Leaves the winner in the context. */

@@ -1,9 +1,18 @@
-/** `sluice lists add`: adds a list and waits until it has been fetched. Used by cli.ts. */
+/** `sluice lists add`, which waits until the list has been fetched, and the texts of `show` and `catalogue`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../contract/errors.ts';
 import type { MethodOutput } from '../contract/methods.ts';
 import type { CliClient } from './cli-client.ts';
 import { table } from './cli-table.ts';
+import {
+  acceptHint,
+  bytes,
+  count,
+  ignoredLines,
+  newsText,
+  stateText,
+  timeText,
+} from './cli-text.ts';
 
 /** A download may take longer; it goes on without us. */
 const WAIT_MS = 60_000;
@@ -61,6 +70,36 @@ async function begin(
     format,
   })) as MethodOutput<'lists.add'>;
   return { answer, name };
+}
+
+/**
+ * `sluice lists show`: one list with its copies, and what of it was ignored and why.
+ *
+ * @throws AppError LIST_UNKNOWN
+ */
+export function listText({ lists }: MethodOutput<'lists.list'>, name: string): string {
+  const list = lists.find((one) => one.name === name);
+  if (!list) throw new AppError('LIST_UNKNOWN', `there is no list "${name}"`);
+  const facts = [
+    ['name', list.name],
+    ['url', list.url],
+    ['state', stateText(list)],
+    ['trouble', list.error],
+    ['format', list.format],
+    ['names', count(list.names)],
+    ...list.generations.map((copy) => [
+      copy.inUse ? 'in use' : 'copy before',
+      `of ${timeText(copy.fetchedAtMs)}, ${count(copy.names)} rules, ${bytes(copy.bytes)}`,
+    ]),
+    ['last change', newsText(list.change)],
+    ['ignored', `${count(ignoredLines(list))} lines`],
+    ...list.ignored.flatMap(({ reason, lines, examples }) => [
+      ['', `${count(lines)}: ${reason}`],
+      ...examples.map((example) => ['', `    ${example}`]),
+    ]),
+  ].filter(([, fact]) => fact !== '');
+  const hint = list.quarantine?.acceptable === true ? `\n${acceptHint(list)}` : '';
+  return table(facts) + hint;
 }
 
 export function catalogueText({ lists }: MethodOutput<'catalogue.list'>): string {

@@ -52,15 +52,30 @@ export function listsText({ lists, names }: MethodOutput<'lists.list'>): string 
   const rows = lists.map((list): string[] => [
     list.name,
     stateText(list),
+    list.format,
     count(list.names),
+    count(ignoredLines(list)),
     list.updatedAtMs === null ? 'never' : timeText(list.updatedAtMs),
     [list.error || list.url, newsText(list.change)].filter((text) => text !== '').join('; '),
   ]);
-  return `${table([['name', 'state', 'names', 'updated', ''], ...rows])}\n${count(names)} names in all`;
+  const head = ['name', 'state', 'format', 'names', 'ignored', 'updated', ''];
+  return [
+    `${table([head, ...rows])}\n${count(names)} names in all`,
+    ...lists.filter(({ quarantine }) => quarantine?.acceptable === true).map(acceptHint),
+  ].join('\n');
+}
+
+/** Lines that are neither rules nor comments. */
+export function ignoredLines({ ignored }: Pick<ListStatus, 'ignored'>): number {
+  return ignored.reduce((sum, { lines }) => sum + lines, 0);
+}
+
+export function acceptHint({ name }: Pick<ListStatus, 'name'>): string {
+  return `a new copy of ${name} waits; to take it: sluice lists accept ${JSON.stringify(name)}`;
 }
 
 /** What the last copy that came into use did: "+11/-1 names, newly blocks 1 you used, e.g. a". */
-function newsText(change: ListStatus['change']): string {
+export function newsText(change: ListStatus['change']): string {
   const { added = null, removed = null, replay = null } = change ?? {};
   const parts: string[] = [];
   if (added !== null && removed !== null) parts.push(`+${count(added)}/-${count(removed)} names`);
@@ -71,7 +86,7 @@ function newsText(change: ListStatus['change']): string {
   return parts.join(', ');
 }
 
-function stateText({ enabled, state, quarantine, rolledBack }: ListStatus): string {
+export function stateText({ enabled, state, quarantine, rolledBack }: ListStatus): string {
   if (!enabled) return 'disabled';
   if (quarantine !== null && state !== 'updating') return 'quarantine';
   return rolledBack ? `${state}, rolled back` : state;
@@ -113,11 +128,11 @@ export function rowText(row: QueryEvent): string {
   );
 }
 
-function count(value: number): string {
+export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-function bytes(value: number): string {
+export function bytes(value: number): string {
   return `${(value / 1_048_576).toFixed(1)} MiB`;
 }
 
@@ -126,7 +141,7 @@ function duration(us: number): string {
 }
 
 /** Local time, to the second. */
-function timeText(ms: number): string {
+export function timeText(ms: number): string {
   return new Date(ms).toLocaleString('sv-SE');
 }
 

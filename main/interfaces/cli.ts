@@ -12,7 +12,7 @@ import { connect, type CliClient } from './cli-client.ts';
 import { readJson } from './cli-json.ts';
 import { addFilterCommands, type FilterPrinter } from './cli-filters.ts';
 import { addImportCommands, type Print } from './cli-import.ts';
-import { addList, catalogueText, type AddOptions } from './cli-lists.ts';
+import { addList, catalogueText, listText, type AddOptions } from './cli-lists.ts';
 import { giveBack, networkText, restoreText, takeoverText } from './cli-takeover.ts';
 import {
   cacheText,
@@ -247,6 +247,11 @@ class Commands implements FilterPrinter {
       .command('list', { isDefault: true })
       .description('print them with their state')
       .action(() => this.print('lists.list', {}, listsText));
+    lists
+      .command('show')
+      .description('one of them: its copies, and which lines were ignored and why')
+      .argument('<name>')
+      .action((name: string) => this.print('lists.list', {}, (output) => listText(output, name)));
     lists
       .command('refresh')
       .argument('[name]', 'all of them without it')

@@ -43,6 +43,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   TAKEOVER_HELD: 409,
   TAKEOVER_FAILED: 500,
   RESTORE_FAILED: 500,
+  DISK_FULL: 507,
   INTERNAL: 500,
 };
 

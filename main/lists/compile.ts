@@ -2,18 +2,20 @@
  * Compiles all enabled lists into one rule set: pure but for the reading of copies, which is
  * passed in. Called by compile-thread.ts; tests call it directly.
  *
- * One list's text is in memory at a time. Peak: that text + about twice the finished table.
+ * Each text is read in windows, for its hash and then once for its rules. A new copy is judged by
+ * what became of its lines in the table; when that is refused, the table is begun again without it.
  */
 import { createHash } from 'node:crypto';
 import { TABLE_VERSION } from '../engine/domain-table.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
+import { hashOf, headOf, type ListText, type OpenText } from './list-text.ts';
 import { parseList, type ListOptions, type ListReport } from './parse-list.ts';
 import { RuleSetBuilder } from './rule-set-builder.ts';
 import { TableFull } from './table-builder.ts';
-import { refuseList } from './validate.ts';
+import { SNIFF_BYTES, refuseBytes, refuseReport } from './validate.ts';
 
 /** Part of the key of a snapshot: raise it when parsers give other results for the same text. */
-const PARSER_VERSION = 2;
+const PARSER_VERSION = 3;
 
 /** A copy of a list on disk. */
 export interface CopyFile {
@@ -55,8 +57,8 @@ export interface Compiled {
   readonly results: readonly CompileResult[];
 }
 
-/** Reads a file whole; throws when it cannot or when it is above LIMITS.listBytesMax. */
-export type ReadFile = (path: string) => Uint8Array;
+/** Makes the buffers of a builder that is complete. */
+export type MakeRules = (builder: RuleSetBuilder, key: Uint8Array) => RuleBuffers;
 
 export interface KeyInput extends ListOptions {
   readonly listId: number;
@@ -76,40 +78,40 @@ export function tableKey(inputs: readonly KeyInput[]): Uint8Array {
 /**
  * Compiles lists in the given order, which decides attribution where two name the same.
  *
- * Candidates are validated first. A copy that is refused, damaged, or too much for the bounds of the
- * table is left out with a reason, and the next best copy of its list is used.
+ * Candidates are validated. A copy that is refused, damaged, or too much for the bounds of the table
+ * is left out with a reason, and the next best copy of its list is used.
  *
  * @param keyInUse    key of the table in use; when it turns out to be wanted again, it is kept
  * @param onProgress  called every 65,536 lines with the list and the lines done
- * @param onParsed    called before the table is made: texts are not needed any more
+ * @param make        default: in memory
  */
 export function compileLists(
   sources: readonly CompileSource[],
   keyInUse: Uint8Array,
-  read: ReadFile,
+  open: OpenText,
   onProgress: (listId: number, lines: number) => void,
-  onParsed: () => void = () => undefined,
+  make: MakeRules = (builder, key) => builder.finish(key),
 ): Compiled {
-  const excluded = new Map<CopyFile, string>();
-  for (const source of sources) {
-    for (const copy of source.copies) {
-      const reason = copy.kind === 'candidate' ? refuseCandidate(copy, source, read) : null;
-      if (reason !== null) excluded.set(copy, reason);
-    }
-  }
-  if (excluded.size > 0) {
-    const kept = keepTable(sources, keyInUse, excluded);
-    if (kept) return kept;
-  }
+  const excluded = excludeAtSight(sources, open);
   for (;;) {
-    const compiled = new Compilation(read, onProgress, excluded).run(sources, onParsed);
+    const kept = excluded.size > 0 ? keepTable(sources, keyInUse, excluded) : null;
+    if (kept) return kept;
+    const compilation = new Compilation(open, onProgress, excluded);
+    const compiled = compilation.run(sources, make);
     if (compiled) return compiled;
   }
 }
 
-function refuseCandidate(copy: CopyFile, options: ListOptions, read: ReadFile): string | null {
-  const found = openCopy(copy, read);
-  return typeof found === 'string' ? found : refuseList(found.bytes, options, copy.namesBefore);
+/** Candidates whose first bytes tell that they are no lists. */
+function excludeAtSight(sources: readonly CompileSource[], open: OpenText): Map<CopyFile, string> {
+  const excluded = new Map<CopyFile, string>();
+  for (const copy of sources.flatMap(({ copies }) => copies)) {
+    if (copy.kind !== 'candidate') continue;
+    const found = withCopy(copy, open, (text) => refuseBytes(headOf(text, SNIFF_BYTES), text.size));
+    const reason = typeof found === 'string' ? found : found.value;
+    if (reason !== null) excluded.set(copy, reason);
+  }
+  return excluded;
 }
 
 /** What a source puts into the key, with a copy of this hash. */
@@ -139,97 +141,134 @@ function keepTable(
   return Buffer.compare(tableKey(inputs), keyInUse) === 0 ? { rules: null, results } : null;
 }
 
-/** The bytes of a copy and where they were, or why it cannot be used. */
-function openCopy(copy: CopyFile, read: ReadFile): { bytes: Uint8Array; path: string } | string {
+/** Runs `use` on the text of a copy and says where that was; or why the copy cannot be used. */
+function withCopy<Value>(
+  copy: CopyFile,
+  open: OpenText,
+  use: (text: ListText) => Value,
+): { value: Value; path: string } | string {
   let reason = 'its file is missing';
   for (const path of copy.paths) {
-    let bytes: Uint8Array;
+    let text: ListText;
     try {
-      bytes = read(path);
+      text = open(path);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code !== 'ENOENT') reason = message;
       continue;
     }
-    if (createHash('sha256').update(bytes).digest('hex') === copy.sha256) return { bytes, path };
-    reason = 'its file is damaged';
+    try {
+      const damage = damageOf(text, copy.sha256);
+      if (damage === '') return { value: use(text), path };
+      reason = damage;
+    } finally {
+      text.close();
+    }
   }
   return reason;
 }
 
-/** One attempt. It is given up, and begun again without one copy, when the table gets too full. */
+/** Why a text is not the one with this hash; '' when it is. */
+function damageOf(text: ListText, sha256: string): string {
+  try {
+    return hashOf(text) === sha256 ? '' : 'its file is damaged';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** One attempt. It is given up, and begun again, when a copy has turned out to be none to use. */
 class Compilation {
-  readonly #read: ReadFile;
+  readonly #open: OpenText;
   readonly #onProgress: (listId: number, lines: number) => void;
   readonly #excluded: Map<CopyFile, string>;
+  /** There are rules in the builder of a copy that is excluded now. */
+  #isSpoiled = false;
 
   constructor(
-    read: ReadFile,
+    open: OpenText,
     onProgress: (listId: number, lines: number) => void,
     excluded: Map<CopyFile, string>,
   ) {
-    this.#read = read;
+    this.#open = open;
     this.#onProgress = onProgress;
     this.#excluded = excluded;
   }
 
   /** Null when a copy was added to the excluded ones. */
-  run(sources: readonly CompileSource[], onParsed: () => void): Compiled | null {
+  run(sources: readonly CompileSource[], make: MakeRules): Compiled | null {
     const bytes = sources.reduce((sum, source) => sum + (source.copies[0]?.bytes ?? 0), 0);
     const builder = new RuleSetBuilder(bytes);
     const results: CompileResult[] = [];
     const inputs: KeyInput[] = [];
-    for (const source of sources) {
-      const { result, sha256 } = this.#addList(source, builder);
-      if (!result) return null;
-      results.push(result);
-      if (result.used) inputs.push(keyInput(source, sha256));
+    try {
+      for (const source of sources) {
+        const { result, sha256 } = this.#addList(source, builder);
+        results.push(result);
+        if (result.used) inputs.push(keyInput(source, sha256));
+      }
+    } catch (error) {
+      if (!(error instanceof TableFull)) throw error;
+      this.#isSpoiled = true;
     }
-    onParsed();
-    return { rules: builder.finish(tableKey(inputs)), results };
+    if (!this.#isSpoiled) return { rules: make(builder, tableKey(inputs)), results };
+    builder.clear();
+    return null;
   }
 
   #addList(
     source: CompileSource,
     builder: RuleSetBuilder,
-  ): { result: CompileResult | null; sha256: string } {
+  ): { result: CompileResult; sha256: string } {
     const { listId } = source;
     const refused: { kind: CopyFile['kind']; reason: string }[] = [];
+    const none = { listId, used: null, path: '', report: null, names: 0, refused } as const;
     for (const copy of source.copies) {
-      const found = this.#excluded.get(copy) ?? openCopy(copy, this.#read);
+      const before = builder.entryCount;
+      const found =
+        this.#excluded.get(copy) ??
+        withCopy(copy, this.#open, (text) => this.#addRules(copy, text, source, builder));
       if (typeof found === 'string') {
         refused.push({ kind: copy.kind, reason: found });
         continue;
       }
-      const before = builder.entryCount;
-      const report = this.#addNames(copy, found.bytes, source, builder);
-      if (!report) return { result: null, sha256: '' };
+      const { path, value: report } = found;
       const names = builder.entryCount - before;
-      const { path } = found;
       const result = { listId, used: copy.kind, path, report, names, refused };
       return { result, sha256: copy.sha256 };
     }
-    const result = { listId, used: null, path: '', report: null, names: 0, refused };
-    return { result, sha256: '' };
+    return { result: none, sha256: '' };
   }
 
-  /** Null when the table became too full; the copy is then among the excluded ones. */
-  #addNames(
+  /**
+   * A copy that is refused is among the excluded ones afterwards. The lists behind it are looked at
+   * all the same, so that one more attempt is enough for all.
+   *
+   * @throws TableFull  when the table became too full
+   */
+  #addRules(
     copy: CopyFile,
-    bytes: Uint8Array,
+    text: ListText,
     source: CompileSource,
     builder: RuleSetBuilder,
-  ): ListReport | null {
+  ): ListReport {
     const { listId } = source;
     builder.beginList(listId);
     try {
-      return parseList(bytes, source, builder, (lines) => {
+      const report = parseList(text, source, builder, (lines) => {
         this.#onProgress(listId, lines);
       });
+      const isNew = copy.kind === 'candidate';
+      const reason = isNew ? refuseReport(report, copy.namesBefore) : null;
+      if (reason !== null) {
+        this.#excluded.set(copy, reason);
+        this.#isSpoiled = true;
+      }
+      return report;
     } catch (error) {
-      if (!(error instanceof TableFull)) throw error;
-      this.#excluded.set(copy, error.message);
-      return null;
+      // Too full with what is not to stay is no reason against this copy.
+      if (error instanceof TableFull && !this.#isSpoiled) this.#excluded.set(copy, error.message);
+      throw error;
     }
   }
 }

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { AppError, toWire } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { threadEntry } from '../contract/thread-entry.ts';
+import type { RuleBuffers } from '../engine/rule-set.ts';
 import type { Compiled, CompileSource } from './compile.ts';
 import type { NameChanges } from './list-diff.ts';
 
@@ -17,6 +18,8 @@ export interface CompileJob {
   readonly sources: readonly CompileSource[];
   /** Key of the table in use. */
   readonly keyInUse: Uint8Array;
+  /** The table in use, to count what changes; null for no counting. */
+  readonly inUse: RuleBuffers | null;
   /** Where the thread saves the table. */
   readonly snapshotPath: string;
 }
@@ -51,7 +54,7 @@ export function compileInThread(job: CompileJob, options: CompileOptions): Promi
   return new Promise((resolve, reject) => {
     const worker = new Worker(options.entry ?? threadEntry('lists/compile-thread'), {
       workerData: job,
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB, maxYoungGenerationSizeMb: 16 },
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB, maxYoungGenerationSizeMb: 3 },
     });
     let done: CompileDone | null = null;
     let failure = 'it ended without a result';

@@ -14,6 +14,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { guardLookup, guardTarget } from './address-guard.ts';
+import { diskFullError } from './disk-space.ts';
 import { inMiB } from './validate.ts';
 
 /** What to fetch, and what is there already. */
@@ -25,6 +26,8 @@ export interface DownloadRequest {
   /** File that takes the body; removed again on failure. */
   readonly target: string;
   readonly lookup: LookupFunction;
+  /** Throws when the disk has no room for a body of so many bytes, or of an unknown size: 0. */
+  readonly makeRoom?: (bytes: number) => Promise<void>;
   readonly signal: AbortSignal;
   /** Default LIMITS.listFetchMs. */
   readonly timeMs?: number | undefined;
@@ -47,7 +50,8 @@ const WRONG_TYPES = /^(image|video|audio|font)\/|^application\/(zip|pdf|x-tar|x-
 
 /**
  * @returns null when the server says that the copy in use is current
- * @throws AppError  LIST_UNREACHABLE (network, time, status) or LIST_REJECTED (type, size, target)
+ * @throws AppError  LIST_UNREACHABLE (network, time, status), LIST_REJECTED (type, size, target), or
+ *                   what `makeRoom` throws
  */
 export async function downloadList(request: DownloadRequest): Promise<Fetched | null> {
   const timeMs = request.timeMs ?? LIMITS.listFetchMs;
@@ -65,10 +69,10 @@ export async function downloadList(request: DownloadRequest): Promise<Fetched | 
       response.destroy();
       return null;
     }
-    return await receive(response, request.target, signal);
+    return await receive(response, request, signal);
   } catch (error) {
     await rm(request.target, { force: true });
-    throw asAppError(error, signal, request, timeMs);
+    throw diskFullError(error) ?? asAppError(error, signal, request, timeMs);
   } finally {
     clearTimeout(timer);
     request.signal.removeEventListener('abort', end);
@@ -136,12 +140,18 @@ function get(
 /** Writes the decoded body to the target and syncs it. */
 async function receive(
   response: IncomingMessage,
-  target: string,
+  { target, makeRoom }: DownloadRequest,
   signal: AbortSignal,
 ): Promise<Fetched> {
   const { headers } = response;
   const decoder = decoderFor(response);
   refuseHeaders(response);
+  try {
+    await makeRoom?.(Number(headers['content-length'] ?? 0) || 0);
+  } catch (error) {
+    response.destroy();
+    throw error;
+  }
   const hash = createHash('sha256');
   let bytes = 0;
   const file = await open(target, 'w', 0o600);

@@ -1,7 +1,9 @@
 /**
  * Fetches one list from wherever its URL points, into the candidate file of the list directory.
  */
+import { dirname } from 'node:path';
 import type { LookupFunction } from 'node:net';
+import { freeBytesIn, requireRoom, type FreeBytes } from './disk-space.ts';
 import type { Fetched } from './download.ts';
 import { copyLocalList, localPath } from './local-source.ts';
 import type { CopyMeta } from './meta.ts';
@@ -12,6 +14,8 @@ export interface FetchContext {
   readonly signal: AbortSignal;
   /** Default LIMITS.listFetchMs. */
   readonly fetchMs?: number | undefined;
+  /** Default: asks the system. */
+  readonly freeBytes?: FreeBytes | undefined;
 }
 
 /** Whether a list needs no network. */
@@ -22,7 +26,7 @@ export function isLocal(url: string): boolean {
 /**
  * @param current  the copy in use; its validators count only if it came from the same URL
  * @returns        null when the copy in use is up to date
- * @throws AppError LIST_UNREACHABLE or LIST_REJECTED; the target file is then gone
+ * @throws AppError LIST_UNREACHABLE, LIST_REJECTED or DISK_FULL; the target file is then gone
  */
 export async function fetchList(
   url: string,
@@ -31,16 +35,21 @@ export async function fetchList(
   context: FetchContext,
 ): Promise<Fetched | null> {
   const known = current?.url === url ? current : NOTHING_KNOWN;
+  const makeRoom = (bytes: number): Promise<void> =>
+    requireRoom(dirname(target), bytes, context.freeBytes ?? freeBytesIn);
   if (isLocal(url)) {
     const path = localPath(url, context.builtinDirectory);
     // Installed files may all bear the same time; built-in lists are small, so compare their bytes.
-    return copyLocalList(path, url.startsWith('file:') ? known.lastModified : '', target);
+    return copyLocalList(path, url.startsWith('file:') ? known.lastModified : '', target, makeRoom);
   }
   const { etag, lastModified } = known;
   const { lookup, signal, fetchMs } = context;
   // With node:https, some 7 MiB that an instance with local lists alone does without.
   const { downloadList } = await import('./download.ts');
-  return downloadList({ url, etag, lastModified, target, lookup, signal, timeMs: fetchMs });
+  return downloadList({
+    ...{ url, etag, lastModified, target, lookup, signal, makeRoom },
+    timeMs: fetchMs,
+  });
 }
 
 const NOTHING_KNOWN = { etag: '', lastModified: '' };

@@ -1,128 +1,178 @@
 /**
- * Counts how many names came and went between two copies of a list. Run by the compile thread for
- * each new copy; reads one copy at a time.
+ * Counts how many names and rules of a list came and went between two tables. Run by the compile
+ * thread; reads both where they are, and keeps nothing per name.
  */
-import { createHash } from 'node:crypto';
-import type { CompileResult, CompileSource, ReadFile } from './compile.ts';
-import type { HostName } from './formats/host-name.ts';
-import { VERDICT, type Verdict } from './formats/verdict.ts';
-import { parseList, type ListOptions } from './parse-list.ts';
-import type { RuleSink, Terms } from './rule-sink.ts';
+import {
+  ENTRY_WORDS,
+  FLAG_MORE,
+  FLAG_RULE,
+  tableParts,
+  type TableParts,
+} from '../engine/domain-table.ts';
+import { hashName } from '../engine/name.ts';
+import { ADDRESS_WORDS, PATTERN_WORDS, RuleProgram, TERMS_WORDS } from '../engine/rule-program.ts';
+import type { RuleBuffers } from '../engine/rule-set.ts';
+import type { CompileResult, CompileSource } from './compile.ts';
+
+const MORE = FLAG_MORE << 16;
+
+/** As engine/rule-program.ts lays them out. */
+type PatternWords = readonly [tag: number, line: number, terms: number, at: number, length: number];
+type AddressWords = readonly [
+  ...address: readonly [number, number, number, number],
+  bits: number,
+  tag: number,
+  line: number,
+  terms: number,
+];
 
 export interface NameChanges {
   readonly listId: number;
-  /** Distinct names. */
+  /** Distinct names, patterns and networks. */
   readonly added: number;
   readonly removed: number;
 }
 
-/** Changes of the lists whose new copy the compiler has taken, when the old one can be read. */
-export function countChanges(
+/** Lists of which the compiler has taken a new copy in place of another one. */
+export function listsToCount(
   sources: readonly CompileSource[],
   results: readonly CompileResult[],
-  read: ReadFile,
-): NameChanges[] {
-  return sources.flatMap((source) => {
-    const { listId, copies } = source;
+): Set<number> {
+  const ids = sources.flatMap(({ listId, copies }) => {
     const used = results.find((result) => result.listId === listId)?.used ?? null;
-    const fresh = copies.find(({ kind }) => kind === used);
-    const old = copies.find(({ kind }) => kind === 'current');
-    if (used === 'current' || used === 'previous' || !fresh || !old) return [];
-    const before = marksOf(old.paths, source, read);
-    const after = before && marksOf(fresh.paths, source, read);
-    return before && after ? [{ listId, ...difference(before, after) }] : [];
+    const isNew = used === 'candidate' || used === 'accepted';
+    return isNew && copies.some(({ kind }) => kind === 'current') ? [listId] : [];
   });
+  return new Set(ids);
 }
 
-/**
- * One number a distinct name, sorted: 53 bits of hash, so that two of a million names look alike
- * once in ten thousand updates, which is near enough for a count that is only shown.
- */
-export function nameMarks(bytes: Uint8Array, options: ListOptions): Float64Array {
-  const sink = new MarkingSink();
-  parseList(bytes, options, sink);
-  const sorted = sink.marks.subarray(0, sink.count).sort();
-  let kept = 0;
-  for (const mark of sorted) {
-    if (kept === 0 || mark !== sorted[kept - 1]) sorted[kept++] = mark;
+/** Changes of those of the lists that have rules in the table before. */
+export function countChanges(
+  before: RuleBuffers,
+  after: RuleBuffers,
+  listIds: ReadonlySet<number>,
+): NameChanges[] {
+  if (listIds.size === 0) return [];
+  const [old, fresh] = [new Reader(before), new Reader(after)];
+  const counts = [...listIds].map((listId) => ({ listId, before: 0, after: 0, common: 0 }));
+  const ofList = new Map(counts.map((count) => [count.listId, count]));
+  old.forEachEntry((entry) => {
+    const count = ofList.get(old.listOf(entry));
+    if (count) count.before++;
+  });
+  fresh.forEachEntry((entry) => {
+    const count = ofList.get(fresh.listOf(entry));
+    if (!count) return;
+    count.after++;
+    if (old.has(fresh, entry)) count.common++;
+  });
+  for (const count of counts) {
+    const [left, right] = [old.othersOf(count.listId), fresh.othersOf(count.listId)];
+    count.before += left.size;
+    count.after += right.size;
+    for (const text of right) if (left.has(text)) count.common++;
   }
-  return sorted.subarray(0, kept);
+  return counts
+    .filter((count) => count.before > 0)
+    .map(({ listId, before: was, after: is, common }) => {
+      return { listId, added: is - common, removed: was - common };
+    });
 }
 
-/** Plain names are hashed as they are; the few other rules by their text. */
-class MarkingSink implements RuleSink {
-  marks = new Float64Array(4_096);
-  count = 0;
+/** Both parts of a rule set, entry by entry. */
+class Reader {
+  readonly #parts: TableParts;
+  readonly #program: RuleProgram | null;
 
-  addName(name: HostName, flags: number, _line: number, terms: Terms): Verdict {
-    if (terms !== null) return this.#text(`${name.text} ${JSON.stringify(terms)}`, flags);
-    let second = 0x1b873593 ^ flags;
-    for (let at = 0; at < name.length; at++) {
-      second = Math.imul(second ^ (name.bytes[at] as number), 0x01000193);
-    }
-    return this.#mark(name.hash, second ^ (second >>> 15));
+  constructor({ table, program }: RuleBuffers) {
+    this.#parts = tableParts(table);
+    this.#program = program === null ? null : new RuleProgram(program);
   }
 
-  addWildcard(pattern: string, flags: number, _line: number, terms: Terms): Verdict {
-    return this.#text(`${pattern} ${JSON.stringify(terms)}`, flags);
+  forEachEntry(visit: (entry: number) => void): void {
+    const count = this.#parts.entries.length / ENTRY_WORDS;
+    for (let entry = 0; entry < count; entry++) visit(entry);
   }
 
-  addRegex(source: string, flags: number, _line: number, terms: Terms): Verdict {
-    return this.#text(`/${source}/ ${JSON.stringify(terms)}`, flags);
+  listOf(entry: number): number {
+    return this.#tag(entry) & 0xffff;
   }
 
-  addNetwork(
-    address: Uint8Array,
-    bits: number,
-    flags: number,
-    _line: number,
-    terms: Terms,
-  ): Verdict {
-    return this.#text(`${address.join('.')}/${String(bits)} ${JSON.stringify(terms)}`, flags);
-  }
-
-  #text(text: string, flags: number): Verdict {
-    const hash = createHash('sha256')
-      .update(`${String(flags)} ${text}`)
-      .digest();
-    return this.#mark(hash.readInt32LE(0), hash.readInt32LE(4));
-  }
-
-  #mark(first: number, second: number): Verdict {
-    if (this.count === this.marks.length) {
-      const grown = new Float64Array(this.count * 2);
-      grown.set(this.marks);
-      this.marks = grown;
-    }
-    this.marks[this.count++] = (first >>> 0) * 2 ** 21 + (second & 0x1fffff);
-    return VERDICT.rule;
-  }
-}
-
-/** Null when no file of these can be read. */
-function marksOf(
-  paths: readonly string[],
-  options: ListOptions,
-  read: ReadFile,
-): Float64Array | null {
-  for (const path of paths) {
-    try {
-      return nameMarks(read(path), options);
-    } catch {
-      continue; // The count is left out; whether the copies are good, the compiler has found out.
+  /** Whether an entry of another table, with name, list, flags and terms, is in this one, too. */
+  has(other: Reader, entry: number): boolean {
+    const { names } = other.#parts;
+    const start = other.#parts.entries[entry * ENTRY_WORDS] as number;
+    let end = start;
+    while (names[end] !== 0) end += (names[end] as number) + 1;
+    let here = this.#find(names, start, end);
+    if (here < 0) return false;
+    const tag = other.#tag(entry) & ~MORE;
+    for (; ; here++) {
+      const there = this.#tag(here);
+      const isSame = (there & ~MORE) === tag;
+      if (isSame && this.#termsOf(here) === other.#termsOf(entry)) return true;
+      if ((there & MORE) === 0) return false;
     }
   }
-  return null;
-}
 
-/** Walks two sorted rows of distinct numbers. */
-export function difference(before: Float64Array, after: Float64Array): Omit<NameChanges, 'listId'> {
-  let common = 0;
-  for (let left = 0, right = 0; left < before.length && right < after.length;) {
-    const [a, b] = [before[left] as number, after[right] as number];
-    if (a === b) common++;
-    if (a <= b) left++;
-    if (b <= a) right++;
+  /** Patterns and networks of a list, each as a text that tells it from all others. */
+  othersOf(listId: number): Set<string> {
+    const found = new Set<string>();
+    if (this.#program === null) return found;
+    const { patterns, addresses } = this.#program.parts;
+    for (let at = 0; at < patterns.length; at += PATTERN_WORDS) {
+      const pattern = patterns.subarray(at, at + PATTERN_WORDS) as unknown as PatternWords;
+      const [tag, , terms, offset, length] = pattern;
+      if ((tag & 0xffff) !== listId) continue;
+      found.add(`${String(tag)} ${this.#termsText(terms)} ${this.#textAt(offset, length)}`);
+    }
+    for (let at = 0; at < addresses.length; at += ADDRESS_WORDS) {
+      const words = addresses.subarray(at, at + ADDRESS_WORDS);
+      const [, , , , bits, tag, , terms] = words as unknown as AddressWords;
+      if (bits === 0 || (tag & 0xffff) !== listId) continue;
+      found.add(`${words.subarray(0, 6).join()} ${this.#termsText(terms)}`);
+    }
+    return found;
   }
-  return { added: after.length - common, removed: before.length - common };
+
+  /** First entry of a name; -1 when it is not listed. */
+  #find(bytes: Uint8Array, start: number, end: number): number {
+    const { slots, entries, names } = this.#parts;
+    const hash = hashName(bytes, start, end);
+    const mask = slots.length - 1;
+    for (let at = hash & mask; ; at = (at + 1) & mask) {
+      const slot = slots[at] as number;
+      if (slot === 0) return -1;
+      if ((slot ^ hash) >>> 24 !== 0) continue;
+      const entry = (slot & 0xffffff) - 1;
+      const stored = entries[entry * ENTRY_WORDS] as number;
+      let length = 0;
+      while (start + length < end && names[stored + length] === bytes[start + length]) length++;
+      if (start + length === end && names[stored + length] === 0) return entry;
+    }
+  }
+
+  #tag(entry: number): number {
+    return this.#parts.entries[entry * ENTRY_WORDS + 2] as number;
+  }
+
+  /** Terms of an entry's rule, as text; '' without. */
+  #termsOf(entry: number): string {
+    if ((this.#tag(entry) & (FLAG_RULE << 16)) === 0 || this.#program === null) return '';
+    const rule = this.#parts.entries[entry * ENTRY_WORDS + 1] as number;
+    return this.#termsText(this.#program.parts.rules[rule * 2 + 1] as number);
+  }
+
+  /** @param indexPlusOne  0 for none */
+  #termsText(indexPlusOne: number): string {
+    if (indexPlusOne === 0 || this.#program === null) return '';
+    const { terms } = this.#program.parts;
+    const at = (indexPlusOne - 1) * TERMS_WORDS;
+    return this.#textAt(terms[at] as number, terms[at + 1] as number);
+  }
+
+  #textAt(offset: number, length: number): string {
+    const bytes = this.#program?.data.slice(offset, offset + length) ?? new Uint8Array(0);
+    return Buffer.from(bytes).toString('latin1');
+  }
 }

@@ -225,7 +225,12 @@ export class ListUpdater {
     const { store, set, signal, compileEntry, clock } = this.#options;
     try {
       return await compileInThread(
-        { sources, keyInUse: this.table.key.slice(), snapshotPath: store.snapshotCandidatePath },
+        {
+          sources,
+          keyInUse: this.table.key.slice(),
+          inUse: this.table.buffers,
+          snapshotPath: store.snapshotCandidatePath,
+        },
         {
           signal,
           entry: compileEntry,

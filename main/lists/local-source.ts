@@ -9,11 +9,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
+import { diskFullError } from './disk-space.ts';
 import type { Fetched } from './download.ts';
 import { inMiB } from './validate.ts';
 
 /** Windows has no such flag, and undefined there. */
 const NONBLOCK = (constants as { O_NONBLOCK?: number }).O_NONBLOCK ?? 0;
+const COPY_BYTES = 65_536;
 
 /**
  * The file of a `file:` or `builtin:` URL.
@@ -37,13 +39,15 @@ export function localPath(url: string, builtinDirectory: string): string {
  * Copies a local list.
  *
  * @param stamp   `lastModified` of the copy in use: time and size of the file, '' for none
+ * @param makeRoom  throws when the disk has no room for so many bytes
  * @returns       null when time and size are those of the copy in use
- * @throws AppError LIST_UNREACHABLE or LIST_REJECTED
+ * @throws AppError LIST_UNREACHABLE or LIST_REJECTED, or what `makeRoom` throws
  */
 export async function copyLocalList(
   path: string,
   stamp: string,
   target: string,
+  makeRoom?: (bytes: number) => Promise<void>,
 ): Promise<Fetched | null> {
   let source: FileHandle | null = null;
   try {
@@ -54,11 +58,14 @@ export async function copyLocalList(
     if (facts.size > LIMITS.listBytesMax) throw tooLarge(path);
     const lastModified = `${String(facts.mtimeMs)} ${String(facts.size)}`;
     if (lastModified === stamp) return null;
+    await makeRoom?.(facts.size);
     const copied = await copy(source, path, target);
     return { ...copied, etag: '', lastModified };
   } catch (error) {
     await rm(target, { force: true });
     if (error instanceof AppError) throw error;
+    const full = diskFullError(error);
+    if (full) throw full;
     const text = error instanceof Error ? error.message : String(error);
     throw new AppError('LIST_UNREACHABLE', `file cannot be read: ${text}`, error);
   } finally {
@@ -75,10 +82,13 @@ async function copy(
   const file = await open(target, 'w', 0o600);
   let bytes = 0;
   try {
-    for await (const chunk of source.createReadStream({
-      autoClose: false,
-    }) as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
+    // One buffer for all of it: the many of a stream would wait for a collection.
+    const buffer = Buffer.alloc(COPY_BYTES);
+    for (;;) {
+      const { bytesRead } = await source.read(buffer, 0, buffer.length, null);
+      if (bytesRead === 0) break;
+      const chunk = buffer.subarray(0, bytesRead);
+      bytes += bytesRead;
       if (bytes > LIMITS.listBytesMax) throw tooLarge(path);
       hash.update(chunk);
       await file.writeFile(chunk);

@@ -1,6 +1,6 @@
 /**
- * Parses the bytes of one list: splits lines, finds the dialect, gives every line a verdict and
- * every rule to a sink. Pure; run by the compile thread, and by tests.
+ * Parses one list: finds the dialect, gives every line a verdict and every rule to a sink. Pure but
+ * for the reading of the text; run by the compile thread, and by tests.
  */
 import { LIMITS } from '../contract/limits.ts';
 import {
@@ -13,9 +13,10 @@ import {
 import type { HostName } from './formats/host-name.ts';
 import { Line, type ReadOptions } from './formats/line.ts';
 import { REASONS, VERDICT, type Verdict } from './formats/verdict.ts';
+import { forEachLine, type ListText } from './list-text.ts';
 import { NO_SINK, type RuleSink, type Terms } from './rule-sink.ts';
 
-const LINE_FEED = 0x0a;
+const NO_BYTES = new Uint8Array(0);
 const EXAMPLES_MAX = 3;
 const EXAMPLE_BYTES_MAX = 120;
 /** Lines between two calls of `onProgress`. */
@@ -52,21 +53,21 @@ export interface ListOptions extends ReadOptions {
 }
 
 /**
- * @param bytes  the list; a UTF-8 byte order mark is skipped
+ * @param text  the list; a UTF-8 byte order mark is skipped
  */
 export function parseList(
-  bytes: Uint8Array,
+  text: Uint8Array | ListText,
   options: ListOptions,
   sink: RuleSink,
   onProgress?: (lines: number) => void,
 ): ListReport {
   const { format } = options;
-  const found = format === 'auto' ? detectFormat(bytes) : format;
+  const found = format === 'auto' ? detectFormat(text) : format;
   const parse = FORMATS[found];
   const tally = new Tally();
   const counter = new CountingSink(sink);
-  const line = new Line(bytes, counter, options);
-  forEachLine(line, () => {
+  const line = new Line(NO_BYTES, counter, options);
+  forEachLine(text, line, () => {
     tally.count(isComment(line, found) ? VERDICT.comment : boundedParse(line, parse), line);
     if (line.number % PROGRESS_LINES === 0) onProgress?.(line.number);
     return true;
@@ -112,30 +113,17 @@ class CountingSink implements RuleSink {
 }
 
 /** The dialect that most of the first lines are in. */
-export function detectFormat(bytes: Uint8Array): ListFormat {
+export function detectFormat(text: Uint8Array | ListText): ListFormat {
   const votes = new Map<ListFormat, number>();
   let seen = 0;
-  const line = new Line(bytes, NO_SINK);
-  forEachLine(line, () => {
+  const line = new Line(NO_BYTES, NO_SINK);
+  forEachLine(text, line, () => {
     if (isComment(line, 'adblock')) return true;
     const format = line.end - line.start > LIMITS.listLineBytesMax ? null : formatOfLine(line);
     if (format !== null) votes.set(format, (votes.get(format) ?? 0) + 1);
     return ++seen < DETECT_LINES;
   });
   return mostVoted(votes);
-}
-
-/** Moves `line` over all lines until `visit` returns false. A last line feed ends a line. */
-function forEachLine(line: Line, visit: () => boolean): void {
-  const bytes = line.bytes;
-  let start = hasByteOrderMark(bytes) ? 3 : 0;
-  while (start < bytes.length) {
-    let end = start;
-    while (end < bytes.length && bytes[end] !== LINE_FEED) end++;
-    line.moveTo(start, end);
-    if (!visit()) return;
-    start = end + 1;
-  }
 }
 
 function boundedParse(line: Line, parse: (line: Line) => Verdict): Verdict {
@@ -159,10 +147,6 @@ function isGenericCosmetic(line: Line): boolean {
   const third = line.byteAt(2);
   if (line.byteAt(1) === 0x23) return third > 0x20 && third !== 0x23;
   return third === 0x23 && [0x40, 0x3f, 0x24].includes(line.byteAt(1));
-}
-
-function hasByteOrderMark(bytes: Uint8Array): boolean {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
 /** Counts verdicts and keeps the first lines of each reason. */

@@ -11,7 +11,7 @@ import type { HostName } from './formats/host-name.ts';
 import { VERDICT, type Verdict } from './formats/verdict.ts';
 import { ProgramBuilder } from './program-builder.ts';
 import { BADFILTER, type RuleSink, type Terms } from './rule-sink.ts';
-import { TableBuilder } from './table-builder.ts';
+import { TableBuilder, type PutBytes } from './table-builder.ts';
 
 /** A rule that takes its equals out, for the end. */
 interface BadFilter {
@@ -85,9 +85,26 @@ export class RuleSetBuilder implements RuleSink {
 
   /** Makes the buffers. The builder is of no more use. @param key  as in TableBuilder */
   finish(key?: Uint8Array): RuleBuffers {
-    for (const badFilter of this.#badFilters) this.#applyBadFilter(badFilter);
+    this.#applyBadFilters();
     const program = this.#program.finish();
     return { table: this.#table.finish(key), program };
+  }
+
+  /**
+   * Writes the table, and behind it the program, as in a snapshot. Nothing can be added afterwards;
+   * `finish` can still make the buffers, and `clear` gives the memory back.
+   *
+   * @param key  as in TableBuilder
+   */
+  write(put: PutBytes, key: Uint8Array): void {
+    this.#applyBadFilters();
+    const at = this.#table.write(put, key);
+    const program = this.#program.finish();
+    if (program !== null) put(new Uint8Array(program), at);
+  }
+
+  clear(): void {
+    this.#table.clear();
   }
 
   #addPattern(text: string, flags: number, line: number, terms: Terms): Verdict {
@@ -141,6 +158,12 @@ export class RuleSetBuilder implements RuleSink {
     if (this.#badFilters.length >= LIMITS.badFiltersMax) return VERDICT.rulesFull;
     this.#badFilters.push({ ...badFilter, flags: badFilter.flags & ~BADFILTER });
     return VERDICT.rule;
+  }
+
+  /** Once more, it finds nothing. */
+  #applyBadFilters(): void {
+    for (const badFilter of this.#badFilters) this.#applyBadFilter(badFilter);
+    this.#badFilters.length = 0;
   }
 
   #applyBadFilter({ name, text, flags, terms }: BadFilter): void {

@@ -17,13 +17,12 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { copyFile, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TABLE_HEADER_BYTES, tableBytesOf } from '../engine/domain-table.ts';
-import { RuleSet, type RuleBuffers } from '../engine/rule-set.ts';
-import { LIMITS } from '../contract/limits.ts';
+import { RuleSet } from '../engine/rule-set.ts';
 import { TEMPORARY_SUFFIX, syncDirectory, writeFileAtomic } from './atomic-file.ts';
 import type { CopyFile } from './compile.ts';
 import type { CopyMeta, ListMeta } from './meta.ts';
 import { readMeta, writeMeta } from './meta.ts';
+import { readSnapshot } from './snapshot-file.ts';
 
 const CANDIDATE_SUFFIX = '.new';
 const SWAP_SUFFIX = '.swap.txt';
@@ -180,8 +179,7 @@ export class ListStore {
    */
   loadSnapshot(): RuleSet | null {
     try {
-      const { table, program } = readShared(this.snapshotPath);
-      const rules = new RuleSet(table, program);
+      const rules = RuleSet.open(readSnapshot(this.snapshotPath));
       return rules.verify() ? rules : null;
     } catch {
       return null; // Missing or damaged, which the doc comment promises to treat alike.
@@ -211,41 +209,6 @@ async function renameIfThere(from: string, to: string): Promise<void> {
     await rename(from, to);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-}
-
-/** The table, and behind it in the file the program, if there is one. */
-function readShared(path: string): RuleBuffers {
-  const file = openSync(path, 'r');
-  try {
-    const { size } = fstatSync(file);
-    const header = new Uint8Array(TABLE_HEADER_BYTES);
-    readFully(file, header, 0);
-    const tableBytes = tableBytesOf(header);
-    const programBytes = size - tableBytes;
-    // Slots, entries and names at their bounds; a larger file is none of ours.
-    const tableBytesMax = LIMITS.tableNameBytesMax + LIMITS.tableEntriesMax * 24;
-    const isSane = tableBytes >= TABLE_HEADER_BYTES && tableBytes <= tableBytesMax;
-    if (!isSane || programBytes < 0 || programBytes > LIMITS.programBytesMax) {
-      throw new Error('not of a size that a snapshot has');
-    }
-    const table = new SharedArrayBuffer(tableBytes);
-    readFully(file, new Uint8Array(table), 0);
-    if (programBytes === 0) return { table, program: null };
-    const program = new SharedArrayBuffer(programBytes);
-    readFully(file, new Uint8Array(program), tableBytes);
-    return { table, program };
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Fills `bytes` from a position of the file on. */
-function readFully(file: number, bytes: Uint8Array, position: number): void {
-  for (let at = 0; at < bytes.length;) {
-    const count = readSync(file, bytes, at, bytes.length - at, position + at);
-    if (count === 0) throw new Error('the file became shorter while it was read');
-    at += count;
   }
 }
 

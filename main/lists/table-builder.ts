@@ -2,8 +2,9 @@
  * Builds a domain table (engine/domain-table.ts) name by name, in growable typed arrays.
  *
  * Used by the compile thread for lists, and by rules.ts for user rules. No string or object is kept
- * per name. Peak memory: about twice the finished table (the growing arrays, then the table beside
- * them), plus half of an array while it grows.
+ * per name. The arrays are reserved so large that lists seldom make them grow, and cost what is
+ * written into them: about as much as the finished table. `write` hands that out in parts, to a file
+ * for one, without making it; `finish` makes it beside the arrays.
  *
  *   record of 5 words per entry: name offset | line | tag | hash | index + 1 of the next entry of
  *   the same name (0: none). Entries that are such a next one have CHAINED set in the tag, those that
@@ -21,8 +22,12 @@ import {
   FLAG_MORE,
   FLAG_RULE,
   TABLE_HEADER_BYTES,
-  sealTable,
+  addToChecksum,
+  headerChecksum,
+  sealHeader,
+  tableHeader,
   tableLayout,
+  type TableCounts,
 } from '../engine/domain-table.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { release } from './release.ts';
@@ -42,6 +47,12 @@ const IS_RULE = FLAG_RULE << 16;
  * chosen to collide do, and would make every lookup slow.
  */
 const PROBES_MAX = 4_096;
+
+/** Entries that are handed out at a time. */
+const WRITE_ENTRIES = 16_384;
+
+/** Takes some bytes of a table to their place; they are overwritten afterwards. */
+export type PutBytes = (bytes: Uint8Array, at: number) => void;
 
 /** A bound that one list too many, or one made to hurt, has run into. */
 export class TableFull extends Error {}
@@ -66,9 +77,13 @@ export class TableBuilder {
     const names = Math.max(64, Math.min(Math.ceil(textBytes / 24), LIMITS.tableEntriesMax));
     this.#slots = new Int32Array(slotsFor(names));
     // Growing would need both; what is not used is never touched, and costs nothing.
-    const records = Math.max(64, Math.min(Math.ceil(textBytes / 12), LIMITS.tableEntriesMax));
+    const records = Math.max(64, Math.min(Math.ceil(textBytes / 8), LIMITS.tableEntriesMax));
     this.#records = new Int32Array(records * RECORD_WORDS);
-    this.#names = new Uint8Array(Math.max(1_024, Math.min(textBytes, LIMITS.tableNameBytesMax)));
+    // A name takes a byte more than its line.
+    const bytes = Math.ceil(textBytes * 1.25);
+    this.#names = new Uint8Array(
+      wholeWords(Math.max(1_024, Math.min(bytes, LIMITS.tableNameBytesMax))),
+    );
   }
 
   /**
@@ -136,62 +151,124 @@ export class TableBuilder {
   }
 
   /**
-   * Makes the table. The builder is empty afterwards.
+   * Makes the table. The builder is of no more use.
    *
    * @param key  32 bytes kept in the header
    */
   finish(key?: Uint8Array): SharedArrayBuffer {
+    const counts = this.#counts();
+    const buffer = new SharedArrayBuffer(totalBytesOf(counts));
+    const target = new Uint8Array(buffer);
+    this.write((bytes, at) => {
+      target.set(bytes, at);
+    }, key);
+    this.clear();
+    return buffer;
+  }
+
+  /**
+   * Hands out the table in parts, the header last. Nothing can be added afterwards, but it can be
+   * written again, and finished.
+   *
+   * @param key  32 bytes kept in the header
+   * @returns    bytes of the table
+   */
+  write(put: PutBytes, key?: Uint8Array): number {
+    const counts = this.#counts();
+    const layout = tableLayout(counts.slots, counts.entries, counts.nameBytes);
+    const header = tableHeader(counts, key);
     release(this.#slots);
-    this.#slots = new Int32Array(0);
-    const counts = {
+    this.#slots = this.#layOutSlots(counts.slots);
+    put(bytesOf(this.#slots), TABLE_HEADER_BYTES);
+    let sum = addToChecksum(headerChecksum(header), this.#slots);
+    let at = layout.entriesAt;
+    this.#layOutEntries((words) => {
+      put(bytesOf(words), at);
+      sum = addToChecksum(sum, words);
+      at += words.byteLength;
+    });
+    const names = new Int32Array(this.#names.buffer, 0, wholeWords(counts.nameBytes) / 4);
+    put(bytesOf(names), layout.namesAt);
+    sealHeader(header, addToChecksum(sum, names));
+    put(bytesOf(header), 0);
+    return layout.totalBytes;
+  }
+
+  /** Gives the memory back at once. The builder is of no more use. */
+  clear(): void {
+    release(this.#slots);
+    release(this.#records);
+    release(this.#names);
+    this.#slots = new Int32Array(2);
+    this.#records = new Int32Array(0);
+    this.#names = new Uint8Array(0);
+    this.nameCount = this.entryCount = this.#nameBytes = this.#removedEntries = 0;
+  }
+
+  #counts(): TableCounts {
+    return {
       slots: slotsFor(this.nameCount),
       entries: this.entryCount - this.#removedEntries,
       names: this.nameCount - this.#countRemovedNames(),
       nameBytes: this.#nameBytes,
       hasTops: this.#hasTops,
     };
-    const layout = tableLayout(counts.slots, counts.entries, counts.nameBytes);
-    const buffer = new SharedArrayBuffer(layout.totalBytes);
-    new Uint8Array(buffer, layout.namesAt).set(this.#names.subarray(0, this.#nameBytes));
-    release(this.#names);
-    this.#names = new Uint8Array(0);
-    this.#layOut(
-      new Int32Array(buffer, TABLE_HEADER_BYTES, counts.slots),
-      new Int32Array(buffer, layout.entriesAt, counts.entries * ENTRY_WORDS),
-    );
-    sealTable(buffer, counts, key);
-    release(this.#records);
-    this.#records = new Int32Array(0);
-    this.nameCount = this.entryCount = this.#nameBytes = this.#removedEntries = 0;
-    return buffer;
   }
 
-  /** Copies the records so that entries of one name are neighbours, and fills the slots. */
-  #layOut(slots: Int32Array, entries: Int32Array): void {
+  /** Slots that name the first entry of each name, as `#layOutEntries` orders them. */
+  #layOutSlots(count: number): Int32Array {
+    const slots = new Int32Array(count);
     const records = this.#records;
-    const mask = slots.length - 1;
-    let entry = 0;
+    const mask = count - 1;
+    let first = 0;
     for (let head = 0; head < this.entryCount; head++) {
       if (((records[head * RECORD_WORDS + TAG] as number) & CHAINED) !== 0) continue;
-      const first = entry;
-      for (let next = head; next >= 0;) {
-        const record = next * RECORD_WORDS;
-        next = (records[record + NEXT] as number) - 1;
-        const tag = records[record + TAG] as number;
-        if ((tag & REMOVED) !== 0) continue;
-        entries[entry * ENTRY_WORDS] = records[record + OFFSET] as number;
-        entries[entry * ENTRY_WORDS + 1] = records[record + LINE] as number;
-        entries[entry * ENTRY_WORDS + 2] = (tag & ~CHAINED) | (FLAG_MORE << 16);
-        entry++;
-      }
-      if (entry === first) continue;
-      const last = (entry - 1) * ENTRY_WORDS + 2;
-      entries[last] = (entries[last] as number) & ~(FLAG_MORE << 16);
+      const entries = this.#countEntries(head);
+      if (entries === 0) continue;
       const hash = records[head * RECORD_WORDS + HASH] as number;
       let at = hash & mask;
       while (slots[at] !== 0) at = (at + 1) & mask;
       slots[at] = (hash & 0xff000000) | (first + 1);
+      first += entries;
     }
+    return slots;
+  }
+
+  /** Entries of the name of a head that are left. */
+  #countEntries(head: number): number {
+    let count = 0;
+    for (let next = head; next >= 0;) {
+      const record = next * RECORD_WORDS;
+      if (((this.#records[record + TAG] as number) & REMOVED) === 0) count++;
+      next = (this.#records[record + NEXT] as number) - 1;
+    }
+    return count;
+  }
+
+  /** Hands out the entries, those of one name as neighbours. `put` must not keep the words. */
+  #layOutEntries(put: (words: Int32Array) => void): void {
+    const records = this.#records;
+    const words = new Int32Array(WRITE_ENTRIES * ENTRY_WORDS);
+    let used = 0;
+    for (let head = 0; head < this.entryCount; head++) {
+      if (((records[head * RECORD_WORDS + TAG] as number) & CHAINED) !== 0) continue;
+      let left = this.#countEntries(head);
+      for (let next = head; left > 0;) {
+        const record = next * RECORD_WORDS;
+        next = (records[record + NEXT] as number) - 1;
+        const tag = records[record + TAG] as number;
+        if ((tag & REMOVED) !== 0) continue;
+        left--;
+        if (used === words.length) {
+          put(words);
+          used = 0;
+        }
+        words[used++] = records[record + OFFSET] as number;
+        words[used++] = records[record + LINE] as number;
+        words[used++] = (tag & ~CHAINED) | (left > 0 ? FLAG_MORE << 16 : 0);
+      }
+    }
+    put(words.subarray(0, used));
   }
 
   /** Names none of whose entries is left. */
@@ -200,12 +277,7 @@ export class TableBuilder {
     let count = 0;
     for (let head = 0; head < this.entryCount; head++) {
       if (((this.#records[head * RECORD_WORDS + TAG] as number) & CHAINED) !== 0) continue;
-      let isLeft = false;
-      for (let next = head; next >= 0 && !isLeft;) {
-        isLeft = ((this.#records[next * RECORD_WORDS + TAG] as number) & REMOVED) === 0;
-        next = (this.#records[next * RECORD_WORDS + NEXT] as number) - 1;
-      }
-      if (!isLeft) count++;
+      if (this.#countEntries(head) === 0) count++;
     }
     return count;
   }
@@ -256,7 +328,8 @@ export class TableBuilder {
       throw new TableFull(`more than ${String(LIMITS.tableNameBytesMax)} bytes of names`);
     }
     if (end > this.#names.length) {
-      const grown = new Uint8Array(Math.max(end, Math.ceil(this.#names.length * 1.5)));
+      const size = wholeWords(Math.max(end, Math.ceil(this.#names.length * 1.5)));
+      const grown = new Uint8Array(size);
       grown.set(this.#names);
       release(this.#names);
       this.#names = grown;
@@ -296,4 +369,16 @@ function slotsFor(names: number): number {
   let slots = 2;
   while (names > slots * 0.75) slots *= 2;
   return slots;
+}
+
+function totalBytesOf({ slots, entries, nameBytes }: TableCounts): number {
+  return tableLayout(slots, entries, nameBytes).totalBytes;
+}
+
+function wholeWords(bytes: number): number {
+  return Math.ceil(bytes / 4) * 4;
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Int32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }

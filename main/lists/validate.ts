@@ -11,7 +11,7 @@ import { parseList, type ListOptions, type ListReport } from './parse-list.ts';
 import { NO_SINK } from './rule-sink.ts';
 
 /** Bytes looked at for HTML and binary data. */
-const SNIFF_BYTES = 65_536;
+export const SNIFF_BYTES = 65_536;
 /** Share of control bytes above which bytes are not text. */
 const CONTROL_SHARE_MAX = 0.01;
 /** Share of lines that must be rules. */
@@ -21,10 +21,15 @@ const COLLAPSE_SHARE_MIN = 0.5;
 /** Below so many names before, shrinking says nothing. */
 const COLLAPSE_NAMES_MIN = 10;
 
-/** Why bytes are no list at all, before any parsing; null when they may be one. */
-export function refuseBytes(bytes: Uint8Array): string | null {
-  if (bytes.length === 0) return 'it is empty';
-  if (bytes.length > LIMITS.listBytesMax) return `it is larger than ${inMiB(LIMITS.listBytesMax)}`;
+/**
+ * Why a text is no list at all, before any parsing; null when it may be one.
+ *
+ * @param bytes  the first SNIFF_BYTES of it, or all
+ * @param size   bytes of all of it
+ */
+export function refuseBytes(bytes: Uint8Array, size: number): string | null {
+  if (size === 0) return 'it is empty';
+  if (size > LIMITS.listBytesMax) return `it is larger than ${inMiB(LIMITS.listBytesMax)}`;
   if (isUtf16(bytes)) return 'it is UTF-16 text; a list must be UTF-8';
   const head = Buffer.from(bytes.slice(0, SNIFF_BYTES));
   if (/^[\s\ufeff]*<(!doctype|html|head|body|\?xml|script|!--)/i.test(head.toString('utf8'))) {
@@ -55,27 +60,25 @@ function isBinary(head: Uint8Array): boolean {
 export function refuseReport(report: ListReport, namesBefore: number): string | null {
   if (report.rules === 0 && report.ignored.length === 0) return 'it has no rules, only comments';
   const { rules, judged } = parseRate(report);
-  if (report.rules === 0 || rules < judged * PARSE_RATE_MIN) {
+  const names = report.names + noRoomFor(report);
+  if (report.rules + noRoomFor(report) === 0 || rules < judged * PARSE_RATE_MIN) {
     const main = report.ignored[0];
     const why = main ? `; most others: ${main.reason}, e.g. "${main.examples[0] ?? ''}"` : '';
     return `only ${String(report.rules)} of ${String(judged)} lines are rules${why}`;
   }
-  if (namesBefore >= COLLAPSE_NAMES_MIN && report.names < namesBefore * COLLAPSE_SHARE_MIN) {
-    return (
-      `it fell from ${String(namesBefore)} to ${String(report.names)} names; ` +
-      'remove the list and add it again if that is right'
-    );
+  if (namesBefore >= COLLAPSE_NAMES_MIN && names < namesBefore * COLLAPSE_SHARE_MIN) {
+    return `it fell from ${String(namesBefore)} to ${String(names)} names`;
   }
   return null;
 }
 
-/** Both checks on one candidate. */
+/** Both checks on a text that is not to be compiled. */
 export function refuseList(
   bytes: Uint8Array,
   options: ListOptions,
   namesBefore: number,
 ): string | null {
-  const reason = refuseBytes(bytes);
+  const reason = refuseBytes(bytes, bytes.length);
   return reason ?? refuseReport(parseList(bytes, options, NO_SINK), namesBefore);
 }
 
@@ -86,9 +89,15 @@ export function refuseList(
  */
 function parseRate(report: ListReport): { rules: number; judged: number } {
   const judged = report.lines - report.comments - (report.verdicts[VERDICT.local] ?? 0);
-  if (report.format !== 'adblock') return { rules: report.rules, judged };
+  if (report.format !== 'adblock') return { rules: report.rules + noRoomFor(report), judged };
   const known = report.verdicts.reduce((sum, n, verdict) => sum + (isKnownSyntax(verdict) ? n : 0));
   return { rules: report.rules + known, judged };
+}
+
+/** Lines that are rules, for which the table had no room: that depends on the other lists, too. */
+function noRoomFor({ verdicts }: ListReport): number {
+  const { patternCost, patternsFull, rulesFull } = VERDICT;
+  return [patternCost, patternsFull, rulesFull].reduce((sum, at) => sum + (verdicts[at] ?? 0), 0);
 }
 
 /** A bound for people, e.g. "64 MiB". */

@@ -17,6 +17,12 @@
 #include <malloc.h>
 #endif
 
+/*
+ * From this size on, memory is mapped by itself, and unmapped when it is freed. glibc would raise its
+ * own bound to the size of what was freed last, and keep the arrays of a compilation in an area.
+ */
+#define LARGE_BYTES (1024 * 1024)
+
 struct mapping {
   uintptr_t start;
   uintptr_t end;
@@ -26,6 +32,7 @@ struct mapping {
 void memory_limit_arenas(int count) {
 #ifdef __GLIBC__
   (void)mallopt(M_ARENA_MAX, count);
+  (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 #else
   (void)count;
 #endif

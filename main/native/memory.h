@@ -3,7 +3,7 @@
 #define SLUICE_MEMORY_H
 
 /*
- * Bounds the areas that malloc spreads over threads. To be called before other threads allocate
+ * Bounds the areas that malloc spreads over threads, and what it keeps in them. To be called before other threads allocate
  * much; without glibc it does nothing.
  */
 void memory_limit_arenas(int count);

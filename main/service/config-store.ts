@@ -8,6 +8,7 @@
 import { constants } from 'node:fs';
 import { copyFile, readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { writeFileAtomic } from './atomic-file.ts';
@@ -33,6 +34,11 @@ export interface ConfigStoreOptions {
 export interface EditPlan<Name extends Section> {
   readonly change: Change;
   readonly wanted: Config[Name];
+  /**
+   * The section is known to be valid with all others as they are: it is taken into use at once, and
+   * given up again when the file cannot be written. Checking and writing a long file takes a while.
+   */
+  readonly isSound?: boolean;
 }
 
 export class ConfigStore {
@@ -43,6 +49,8 @@ export class ConfigStore {
   readonly trouble: string;
   readonly #templateFile: string | null;
   #config: Config;
+  /** The text that `#config` was read from; '' when it is not known. */
+  #text = '';
   #onChange: (config: Config) => void = () => undefined;
   #tail: Promise<unknown> = Promise.resolve();
 
@@ -88,7 +96,8 @@ export class ConfigStore {
   reload(): Promise<Config> {
     return this.#inTurn(async () => {
       await this.#makeLate();
-      return this.#use(await parse(await readText(this.file), this.file));
+      const text = await readText(this.file);
+      return this.#use(await parse(text, this.file));
     });
   }
 
@@ -106,6 +115,7 @@ export class ConfigStore {
     return this.#editWith(async (text, config) => {
       const planned = plan(config);
       if (!planned) return text;
+      if (planned.isSound === true) this.#use({ ...config, [section]: planned.wanted });
       const { editSection } = await import('./settings-edit.ts');
       return editSection(text, section, planned.change, planned.wanted);
     });
@@ -138,19 +148,29 @@ export class ConfigStore {
   #editWith(plan: (text: string, config: Config) => Promise<string>): Promise<Config> {
     return this.#inTurn(async () => {
       await this.#makeLate();
-      for (let attempt = 1; attempt <= EDIT_ATTEMPTS_MAX; attempt++) {
-        const before = await fingerprint(this.file);
-        const text = await readText(this.file);
-        const config = await parse(text, this.file);
-        const edited = await plan(text, config);
-        if (edited === text) return this.#use(config);
-        const next = await parse(edited, this.file);
-        if ((await fingerprint(this.file)) !== before) continue;
-        await this.#write(edited);
-        return this.#use(next);
+      const inUse = this.#config;
+      try {
+        return await this.#tryEdits(plan);
+      } catch (error) {
+        if (this.#config !== inUse) this.#use(inUse);
+        throw error;
       }
-      throw new AppError('CONFIG_UNWRITABLE', `${this.file}: another program keeps changing it`);
     });
+  }
+
+  async #tryEdits(plan: (text: string, config: Config) => Promise<string>): Promise<Config> {
+    for (let attempt = 1; attempt <= EDIT_ATTEMPTS_MAX; attempt++) {
+      const before = await fingerprint(this.file);
+      const text = await readText(this.file);
+      const config = text === this.#text ? this.#config : await parse(text, this.file);
+      const edited = await plan(text, config);
+      if (edited === text) return this.#use(config, text);
+      const next = await parse(edited, this.file);
+      if ((await fingerprint(this.file)) !== before) continue;
+      await this.#write(edited);
+      return this.#use(next, edited);
+    }
+    throw new AppError('CONFIG_UNWRITABLE', `${this.file}: another program keeps changing it`);
   }
 
   /** Resolves when no edit is running any more. */
@@ -173,7 +193,10 @@ export class ConfigStore {
     }
   }
 
-  #use(config: Config): Config {
+  /** @param text  what the settings were read from; '' when they are not in the file yet */
+  #use(config: Config, text = ''): Config {
+    this.#text = text;
+    if (text !== '' && isDeepStrictEqual(config, this.#config)) return this.#config;
     this.#config = config;
     this.#onChange(config);
     return config;

@@ -7,8 +7,8 @@
  * does not grow is left alone.
  */
 import { setFlagsFromString } from 'node:v8';
+import { collectStartGarbage } from '../net/garbage.ts';
 import { giveBackMemory, limitArenas } from '../net/process-memory.ts';
-import { collectStartGarbage } from './start-garbage.ts';
 
 /** Quiet time after a start or a compilation, before its memory is given back. */
 const SETTLE_MS = 2_000;

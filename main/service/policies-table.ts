@@ -71,5 +71,6 @@ function redirectOf({ redirect }: PolicySettings, ttl: number): Rewrite {
     const v6 = addressData(text, 6);
     return v6 ? [{ type: TYPE.aaaa, ttl, rdata: v6 }] : [];
   });
-  return { rcode: 0, cname: redirect?.name ?? '', records, drop: false };
+  const cname = (redirect?.name ?? '').toLowerCase().replace(/\.$/, '');
+  return { rcode: 0, cname, records, drop: false };
 }

@@ -68,8 +68,11 @@ export function ruleForClient(rule: string, client: string): string {
 export function planAddRule({ rules }: Config, text: string): RulePlan {
   checkRule(text);
   const { action, key, entry } = ruleSubject(text);
+  // Of what is more than a name, every rule has to be read.
+  const name = /^\|\|([\w.-]+)\^\$/.exec(key)?.[1] ?? '';
   let opposite = -1;
   for (const [index, other] of rules.entries()) {
+    if (!mayName(other, name)) continue;
     const subject = ruleSubject(other);
     if (subject.key !== key) continue;
     if (subject.action === action) return undefined;
@@ -77,7 +80,7 @@ export function planAddRule({ rules }: Config, text: string): RulePlan {
   }
   if (opposite >= 0) {
     const change = { kind: 'replace', index: opposite, entry } as const;
-    return { change, wanted: rules.with(opposite, entry) };
+    return { change, wanted: rules.with(opposite, entry), isSound: true };
   }
   if (rules.length >= LIMITS.rulesMax) {
     throw new AppError(
@@ -85,14 +88,20 @@ export function planAddRule({ rules }: Config, text: string): RulePlan {
       `adding ${entry} failed: ${String(LIMITS.rulesMax)} rules exist`,
     );
   }
-  return { change: { kind: 'append', entry }, wanted: [...rules, entry] };
+  return { change: { kind: 'append', entry }, wanted: [...rules, entry], isSound: true };
+}
+
+/** Whether a rule can be one for a name. Reading thousands of them takes a while; this does not. */
+function mayName(text: string, name: string): boolean {
+  // Beyond ASCII a name has two spellings.
+  return /[^\0-\x7f]/.test(text) || text.toLowerCase().includes(name);
 }
 
 /** Removes a rule, given in any spelling of it. @throws AppError RULE_UNKNOWN */
 export function planRemoveRule({ rules }: Config, text: string): RulePlan {
   const index = indexOfRule(rules, text);
   if (index < 0) throw new AppError('RULE_UNKNOWN', `no such rule: ${text}`);
-  return { change: { kind: 'remove', index }, wanted: rules.toSpliced(index, 1) };
+  return { change: { kind: 'remove', index }, wanted: rules.toSpliced(index, 1), isSound: true };
 }
 
 function indexOfRule(rules: readonly string[], text: string): number {

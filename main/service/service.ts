@@ -72,7 +72,7 @@ type AllHandlers = {
 type Handlers = Omit<AllHandlers, FilterMethod>;
 
 export class Service implements ServiceClient {
-  readonly #options: ServiceOptions;
+  readonly #options: Omit<ServiceOptions, 'policy'>;
   readonly #reports: Reports;
   readonly #live: LiveTopic;
   readonly #handlers: Handlers;
@@ -91,10 +91,10 @@ export class Service implements ServiceClient {
   readonly #neighbours: Neighbours;
   #closed = false;
 
-  constructor(options: ServiceOptions) {
+  constructor({ policy, ...options }: ServiceOptions) {
     const { store, log, clock, lists } = options;
     this.#options = options;
-    this.#policy = options.policy;
+    this.#policy = policy;
     this.#startedWith = store.config;
     this.#settings = store.config;
     this.#applied = store.config;

@@ -121,7 +121,8 @@ test('commands for people', async (t) => {
   assert.equal((await run('rules', 'add', 'ads.example')).out, '||ads.example^\n');
   assert.equal((await run('rules')).out, '||ads.example^\n');
   assert.equal((await run('rules', 'remove', 'ads.example')).out, 'no rules\n');
-  assert.match((await run('lists')).out, /^name +state/);
+  assert.match((await run('lists')).out, /^name +state +format +names +ignored/);
+  assert.match((await run('lists', 'show', 'none')).err, /there is no list "none"/);
   assert.match((await run('lists', 'refresh')).out, /1 names in all/);
   assert.match((await run('lists', 'add', 'N', 'https://n.example/')).out, /names in all/);
   assert.match((await run('lists', 'disable', 'N')).out, /names in all/);

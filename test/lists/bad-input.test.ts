@@ -6,7 +6,7 @@ import { RuleSet } from '../../main/engine/rule-set.ts';
 import { compileLists, type CompileSource } from '../../main/lists/compile.ts';
 import { FORMATS, type ListFormat } from '../../main/lists/formats/detect.ts';
 import { refuseList } from '../../main/lists/validate.ts';
-import { parse, rankOf } from './list-fixtures.ts';
+import { parse, rankOf, textOf } from './list-fixtures.ts';
 
 const DIALECTS = Object.keys(FORMATS) as ListFormat[];
 
@@ -126,7 +126,7 @@ describe('options of a list', () => {
         const { rules } = compileLists(
           [source],
           new Uint8Array(32),
-          () => bytes,
+          () => textOf(bytes),
           () => undefined,
         );
         assert.ok(rules);

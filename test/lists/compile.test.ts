@@ -12,7 +12,8 @@ import {
   type CopyFile,
 } from '../../main/lists/compile.ts';
 import { TableBuilder, TableFull } from '../../main/lists/table-builder.ts';
-import { rankOf } from './list-fixtures.ts';
+import type { ListText } from '../../main/lists/list-text.ts';
+import { rankOf, textOf } from './list-fixtures.ts';
 
 const NO_KEY = new Uint8Array(32);
 const nothing = (): void => undefined;
@@ -21,10 +22,10 @@ const nothing = (): void => undefined;
 class Files {
   readonly #texts = new Map<string, Buffer>();
 
-  read = (path: string): Uint8Array => {
+  read = (path: string): ListText => {
     const text = this.#texts.get(path);
     if (!text) throw Object.assign(new Error(`no ${path}`), { code: 'ENOENT' });
-    return text;
+    return textOf(text);
   };
 
   copy(kind: CopyFile['kind'], path: string, text: string, namesBefore = 0): CopyFile {
@@ -122,6 +123,57 @@ describe('compileLists', () => {
     );
     assert.equal(results[0]?.used, 'candidate');
     assert.equal(rankOf(open(rules), 'a.example'), 0);
+  });
+
+  test('what is refused by its rules leaves nothing behind, and the other new copies count', () => {
+    const files = new Files();
+    const many = Array.from({ length: 20 }, (_, i) => `n${i}.example\n`).join('');
+    const current = files.copy('current', 'c', 'a.example\n');
+    const collapsed = files.copy('candidate', 'n', 'gone.example\n', 20);
+    const second = files.copy('candidate', 's', 'this is\nno list\n');
+    const good = files.copy('candidate', 'g', many, 20);
+    const sources = [source(1, collapsed, current), source(2, second), source(3, good)];
+    const { rules, results } = compileLists(sources, NO_KEY, files.read, nothing);
+    assert.deepEqual(
+      results.map(({ used, names }) => [used, names]),
+      [
+        ['current', 1],
+        [null, 0],
+        ['candidate', 20],
+      ],
+    );
+    assert.match(results[0]?.refused[0]?.reason ?? '', /it fell from 20 to 1 names/);
+    assert.match(results[1]?.refused[0]?.reason ?? '', /only 0 of 2 lines are rules/);
+    const lists = open(rules);
+    assert.equal(rankOf(lists, 'gone.example'), 0);
+    assert.equal(rankOf(lists, 'n19.example'), RULE_BLOCK);
+    const only = [source(1, collapsed, current)];
+    const kept = compileLists(only, keyOf([1, current]), files.read, nothing);
+    assert.equal(kept.rules, null);
+    assert.equal(kept.results[0]?.used, 'current');
+  });
+
+  test('parses each copy once, and hands the table out in the parts that make it', () => {
+    const files = new Files();
+    const copies = ['a.example\n', '||b.example^\n||c*d.example^\n'].map((text, index) =>
+      files.copy('candidate', String(index), text),
+    );
+    const sources = copies.map((copy, index) => source(index + 1, copy));
+    let runs = 0;
+    const parts = Buffer.alloc(4_096);
+    let end = 0;
+    const { rules } = compileLists(sources, NO_KEY, files.read, nothing, (builder, key) => {
+      runs++;
+      builder.write((bytes, at) => {
+        parts.set(bytes, at);
+        end = Math.max(end, at + bytes.length);
+      }, key);
+      return builder.finish(key);
+    });
+    assert.equal(runs, 1);
+    assert.ok(rules?.program);
+    const whole = Buffer.concat([new Uint8Array(rules.table), new Uint8Array(rules.program)]);
+    assert.ok(parts.subarray(0, end).equals(whole));
   });
 
   test('a damaged or missing copy falls back to the previous one, or to none', () => {

@@ -26,6 +26,7 @@ function jobFor(directory: string, text: string): CompileJob {
   return {
     sources: [{ listId: 7, format: 'auto', copies: [copy] }],
     keyInUse: new Uint8Array(32),
+    inUse: null,
     snapshotPath: join(directory, 'table.bin'),
   };
 }

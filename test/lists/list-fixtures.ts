@@ -7,6 +7,7 @@ import { HASH_SEED, hashByte, hashMix, writeName } from '../../main/engine/name.
 import { createMatchContext } from '../../main/engine/match-context.ts';
 import { RuleSet } from '../../main/engine/rule-set.ts';
 import type { ListFormat } from '../../main/lists/formats/detect.ts';
+import type { ListText } from '../../main/lists/list-text.ts';
 import { parseList, type ListReport } from '../../main/lists/parse-list.ts';
 import type { ReadOptions } from '../../main/lists/formats/line.ts';
 import { RuleSetBuilder } from '../../main/lists/rule-set-builder.ts';
@@ -68,6 +69,19 @@ export function parse(
     },
   );
   return { report, names, rules: RuleSet.open(builder.finish()) };
+}
+
+/** A text in memory that is read as a file is. @param most  bytes that one read gives */
+export function textOf(bytes: Uint8Array, most = Infinity): ListText {
+  return {
+    size: bytes.length,
+    read: (into, position) => {
+      const part = bytes.subarray(position, position + Math.min(into.length, most));
+      into.set(part);
+      return part.length;
+    },
+    close: () => undefined,
+  };
 }
 
 /** Ignored lines by reason, shortened to the reason's first words up to a colon or bracket. */

@@ -34,6 +34,8 @@ export interface OpenOptions {
   readonly height?: number;
   readonly scheme?: 'light' | 'dark';
   readonly token?: string;
+  /** What the browser says of refusals that the test provokes; no fault. */
+  readonly provoked?: RegExp;
   /** Changes the fake service before the window asks it. */
   readonly prepare?: (service: FakeService) => void;
 }
@@ -80,7 +82,9 @@ export class WindowLab {
     const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(`uncaught: ${error.message}`));
     page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) faults.push(message.text());
+      const isProvoked = options.provoked?.test(message.text()) === true;
+      const isFault = ['error', 'warning'].includes(message.type()) && !isProvoked;
+      if (isFault) faults.push(message.text());
     });
     await page.addInitScript(
       `document.addEventListener('securitypolicyviolation', (event) =>

@@ -258,3 +258,11 @@ test('lists add waits for the list, and says whether it is in use', async (t) =>
   assert.match(bad.err, /^sluice: list "Gone" is in the settings now, but not in use: \S/);
   assert.match(one.err, /^sluice: list "Gone" failed: /m);
 });
+
+test('the data folder may be named before the command', async (t) => {
+  const home = await makeHome(t);
+  const listen = ['run', '--listen', 'nowhere'];
+  const sluice = new Sluice(['--data-dir', home.dataDirectory, ...listen]);
+  assert.equal(await sluice.exited, 2);
+  assert.match(sluice.err, /nowhere is no address to listen on/);
+});

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -127,3 +128,26 @@ function mulberry32(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+test('a rule is in use before the file is written, and no longer when that fails', async (t) => {
+  const folder = await tempDir(t);
+  const file = join(folder, 'sluice.yaml');
+  await writeFile(file, 'rules: []\n');
+  const store = await ConfigStore.open({ file, templateFile });
+  const seen: { rules: number; onDisk: boolean }[] = [];
+  store.onChange(({ rules }) => {
+    const onDisk = readFileSync(file, 'utf8').includes('a.example');
+    seen.push({ rules: rules.length, onDisk });
+  });
+  await addRule(store, 'a.example');
+  assert.deepEqual(seen, [{ rules: 1, onDisk: false }]);
+  assert.match(await readFile(file, 'utf8'), /a\.example/);
+  const wanted = ['no rule at all'];
+  const bad = { change: { kind: 'append', entry: 'x' }, wanted, isSound: true } as const;
+  await assert.rejects(store.edit('rules', () => bad));
+  assert.deepEqual(
+    seen.slice(1).map(({ rules }) => rules),
+    [1, 1],
+  );
+  assert.deepEqual(store.config.rules, ['||a.example^']);
+});

@@ -39,6 +39,11 @@ const cases: readonly (readonly [what: string, text: string, said: RegExp])[] = 
     'policies: [{ name: p, action: block, regex: ["ads(?=x)"] }]',
     /policies\[0\]\.regex\[0\]: .* without \(\?=/,
   ],
+  [
+    'an unknown search engine',
+    'groups: [{ name: g, safeSearch: [googel] }]',
+    /groups\[0\]\.safeSearch: \["googel"\] is not allowed, write true or false, or a list.*bing/,
+  ],
   ['a policy without names', 'policies: [{ name: p, action: block }]', /domains or a regex/],
   [
     'a redirect to nowhere',

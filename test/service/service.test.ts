@@ -38,6 +38,7 @@ test('every method answers as its schema says', async (t) => {
     'lists.add': { name: 'New', url: 'https://n.example/' },
     'lists.enable': { name: 'New', enabled: false },
     'lists.remove': { name: 'New' },
+    'lists.change': { name: 'New', match: 'exact' },
     'lists.accept': { name: 'New' },
     'lists.rollback': { name: 'New' },
     'catalogue.add': { id: 'urlhaus' },

@@ -135,13 +135,18 @@ function takePattern(line: Line, pattern: string, flags: number, terms: Terms): 
   const [front, name, end] = groupsOf(NAME_RULE, pattern);
   if (name !== '') {
     if (front === '|' && end !== '') return takeName(line, name, flags | FLAG_EXACT, terms);
-    const isWhole = front === '||' || front === '||*.' || end === '';
+    const isWhole = front.startsWith('||') || (end === '' && !isMiddle(front, name));
     if (front !== '|' && isWhole) return takeName(line, name, flags, terms);
   }
   const [address] = groupsOf(ADDRESS_RULE, pattern);
   if (readAddress(address) !== null) return line.takeNetwork(address, flags, terms);
   if (/[/:]/.test(pattern)) return VERDICT.path;
   return takeWildcard(line, pattern.toLowerCase(), flags, terms);
+}
+
+/** `.ads.`: what begins and ends with a dot is a piece of names. */
+function isMiddle(front: string, name: string): boolean {
+  return front === '.' && name.endsWith('.');
 }
 
 function takeName(line: Line, name: string, flags: number, terms: Terms): Verdict {

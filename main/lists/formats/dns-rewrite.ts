@@ -11,6 +11,9 @@ import { recordType, wireName, writeRecordData } from './record-data.ts';
 /** As `blocking.ttlSeconds` by default. */
 export const REWRITE_TTL_SECONDS = 10;
 
+/** Addresses that lead nowhere: an answer with one blocks, in every dialect but $dnsrewrite. */
+export const NULL_ADDRESSES: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
 const RCODES: Readonly<Record<string, number>> = {
   NOERROR: 0,
   FORMERR: 1,

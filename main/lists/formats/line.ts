@@ -1,6 +1,6 @@
 /**
  * One line of a list, as the line parsers get it: a window on the list's bytes, moved from line to
- * line by parse-list.ts, and the way by which rules go on to the sink, past the guards. Parsers of
+ * line by list-text.ts, and the way by which rules go on to the sink, past the guards. Parsers of
  * plain names never make strings of it.
  */
 import { LIMITS } from '../../contract/limits.ts';
@@ -39,10 +39,12 @@ export interface LineState {
   isInside: boolean;
   /** unbound: zones whose data holds for the names below, too. */
   readonly redirects: Set<string>;
+  /** RPZ: of records that name none. */
+  ttlSeconds: number;
 }
 
 export class Line {
-  /** The whole list. */
+  /** The list, or a part of it with the whole line. */
   bytes: Uint8Array;
   /** The line without blanks around it is bytes[start, end). */
   start = 0;
@@ -61,6 +63,7 @@ export class Line {
     owner: '',
     isInside: false,
     redirects: new Set(),
+    ttlSeconds: 3_600,
   };
   readonly #isOwn: boolean;
   readonly #allows: boolean;

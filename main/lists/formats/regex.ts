@@ -4,8 +4,9 @@
  *
  *   ;querytype=A,AAAA  ;querytype=!A    only for these types, or for all others
  *   ;invert                             matches the names that the expression does not
- *   ;reply=NXDOMAIN                     the answer: NODATA, NXDOMAIN, REFUSED, NONE (no answer), IP
- *                                       (as the settings say), or addresses
+ *   ;reply=nxdomain                     the answer: nodata, nxdomain, refused, none (no answer), ip
+ *                                       (as the settings say), or addresses; in either case
+ *   (?#text)                            a comment
  *
  * Pi-hole's expressions are POSIX extended ones with TRE's additions. What differs from RE2 in names
  * is the backslash, which is no escape inside of brackets there, and back-references, which are
@@ -41,8 +42,9 @@ export function parseRegexLine(line: Line): Verdict {
     else if (!readExtension(key as string, value, terms)) return VERDICT.modifierValue;
   }
   // No name has a blank: it is prose, or a page in place of a list.
-  if (source === '' || /\s/.test(source)) return VERDICT.never;
-  return line.takeRegex(toRe2(source), flags, Object.keys(terms).length > 0 ? terms : null);
+  const expression = toRe2(source);
+  if (expression === '' || /\s/.test(expression)) return VERDICT.never;
+  return line.takeRegex(expression, flags, Object.keys(terms).length > 0 ? terms : null);
 }
 
 function readExtension(key: string, value: string, terms: Terms): boolean {
@@ -60,19 +62,25 @@ function readTypes(value: string, terms: Terms): boolean {
 
 /** Several addresses are written as several replies. */
 function readReply(value: string, terms: Terms): boolean {
-  if (value === 'IP') return true;
-  const rewrite = REPLIES[value] ?? recordRewrite(addressType(value), value);
+  const word = value.trim().toUpperCase();
+  if (word === 'IP') return true;
+  const rewrite = REPLIES[word] ?? recordRewrite(addressType(value), value);
   if (rewrite === null) return false;
   const records = [...(rewrite.records ?? []), ...(terms.rewrite?.records ?? [])];
   terms.rewrite = records.length > 0 ? { records } : rewrite;
   return true;
 }
 
-/** Doubles the backslashes inside of brackets. */
+/** Doubles the backslashes inside of brackets, and leaves out comments. */
 export function toRe2(source: string): string {
   let text = '';
   let at = 0;
   while (at < source.length) {
+    const comment = /^\(\?#[^)]*\)/.exec(source.slice(at, at + LINE_BYTES_MAX));
+    if (source[at] === '(' && comment !== null) {
+      at += comment[0].length;
+      continue;
+    }
     const class_ =
       source[at] === '[' ? /^\[\^?\]?(?:\[[:.=].*?[:.=]\]|[^\]])*\]/.exec(source.slice(at)) : null;
     const piece = class_?.[0] ?? source.slice(at, at + (source[at] === '\\' ? 2 : 1));

@@ -7,22 +7,20 @@
  *                     CNAME rpz-passthru.   allows (also a CNAME to the name itself)
  *                     CNAME rpz-drop.       gives no answer
  *                     CNAME other.name.     answers with another name
- *                     A, AAAA, TXT ...      answers with the record
+ *                     A, AAAA, TXT ...      answers with the record; with 0.0.0.0 or ::, blocks
  *   24.0.2.0.192.rpz-ip   CNAME .           blocks answers with addresses in 192.0.2.0/24
  *
  * SOA, NS and `$` lines are the zone's own. Triggers on clients and name servers are left out.
  */
 import { FLAG_BELOW, FLAG_EXACT } from '../../engine/domain-table.ts';
 import type { RewriteText } from '../../engine/rule-terms.ts';
-import { cnameRewrite, recordRewrite } from './dns-rewrite.ts';
+import { cnameRewrite, NULL_ADDRESSES, recordRewrite } from './dns-rewrite.ts';
 import { groupsOf } from './groups.ts';
 import type { Line } from './line.ts';
 import { recordType } from './record-data.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
 
 const LINE_BYTES_MAX = 4_096;
-/** Of a record that names none. */
-const TTL_SECONDS = 3_600;
 const RECORD = /^(?:(\d+)\s+)?(?:IN\s+)?(?:(\d+)\s+)?([A-Za-z]+)\s+(.*)$/i;
 const ZONE_TYPES = new Set(['SOA', 'NS']);
 
@@ -56,7 +54,7 @@ function parseRecord(line: Line, owner: string, text: string): Verdict {
   if (ZONE_TYPES.has(type)) return parseZoneRecord(line, owner, type, value);
   const trigger = triggerOf(owner, state.zone, state.origin);
   if (trigger === null) return VERDICT.zone;
-  const ttl = before + behind === '' ? TTL_SECONDS : Number(before === '' ? behind : before);
+  const ttl = before + behind === '' ? state.ttlSeconds : Number(before === '' ? behind : before);
   const action = readAction(line, trigger, type, value, ttl);
   return typeof action === 'number' ? action : takeTrigger(line, trigger, action);
 }
@@ -66,6 +64,8 @@ function withoutComment(text: string): string {
 }
 
 function parseDirective(line: Line, text: string): Verdict {
+  const ttl = /^\$TTL\s+(\d{1,10})\b/i.exec(text)?.[1];
+  if (ttl !== undefined) line.state.ttlSeconds = Number(ttl);
   const origin = /^\$ORIGIN\s+(\S+)/i.exec(text)?.[1];
   if (origin === undefined) return VERDICT.comment;
   line.state.origin = absolute(origin, line.state.origin);
@@ -111,6 +111,8 @@ function readAction(
   value: string,
   ttl: number,
 ): Action | Verdict {
+  if (NULL_ADDRESSES.has(value) && (type === 'A' || type === 'AAAA'))
+    return { isAllow: false, rewrite: null };
   if (type !== 'CNAME') {
     const rewrite = recordRewrite(recordType(type), value, Math.min(ttl, 86_400));
     return rewrite === null ? VERDICT.record : { isAllow: false, rewrite };

@@ -8,11 +8,12 @@
  *   redirect                               blocks; its local-data answers for all names below
  *   transparent and its kin                let names pass: not a rule
  *
- * local-data answers for its very name, or with a redirect zone before it for all below.
+ * local-data answers for its very name, or with a redirect zone before it for all below. One with
+ * 0.0.0.0 or :: blocks.
  */
 import { FLAG_EXACT } from '../../engine/domain-table.ts';
 import type { RewriteText } from '../../engine/rule-terms.ts';
-import { cnameRewrite, recordRewrite } from './dns-rewrite.ts';
+import { cnameRewrite, NULL_ADDRESSES, recordRewrite } from './dns-rewrite.ts';
 import { groupsOf } from './groups.ts';
 import type { Line } from './line.ts';
 import { recordType } from './record-data.ts';
@@ -77,10 +78,13 @@ function parseData(line: Line, rest: string): Verdict {
   const [, name, record] = groupsOf(DATA, rest);
   const [ttl, typeText, value] = groupsOf(RECORD, record);
   if (name === '' || typeText === '') return VERDICT.unbound;
-  const rewrite = answerOf(typeText.toUpperCase(), value, ttl);
-  if (rewrite === null) return VERDICT.record;
   const isExact = !line.state.redirects.has(bareName(name));
-  return line.takeText(name, line.flagsOf(false) | (isExact ? FLAG_EXACT : 0), { rewrite });
+  const flags = line.flagsOf(false) | (isExact ? FLAG_EXACT : 0);
+  if (/^(?:A|AAAA)$/i.test(typeText) && NULL_ADDRESSES.has(value)) {
+    return line.takeText(name, flags, null);
+  }
+  const rewrite = answerOf(typeText.toUpperCase(), value, ttl);
+  return rewrite === null ? VERDICT.record : line.takeText(name, flags, { rewrite });
 }
 
 function answerOf(type: string, value: string, ttl: string): RewriteText | null {

@@ -17,14 +17,27 @@ export function readAdGuardHome(root: Fields): ImportDraft {
   // Older layouts have in `dns` what newer ones have in `filtering`.
   const filtering: Fields = { ...dns, ...fields(root['filtering']) };
   takeFilters(root, draft);
-  for (const rule of texts(root['user_rules'])) if (!/^[!#]/.test(rule)) draft.addRule(rule);
+  for (const rule of texts(root['user_rules'])) takeRule(rule, draft);
   takeRewrites(filtering, draft);
   for (const id of serviceIds(filtering['blocked_services'])) draft.addService(id);
   draft.safeSearch = safeSearch(filtering['safe_search'] ?? filtering['safesearch_enabled']);
   takeServers(dns, draft);
   takeClients(root['clients'], draft);
   takeNot(root, filtering, draft);
+  takeNotBlocking(filtering, draft);
   return draft;
+}
+
+/** Custom rules may be lines of a hosts file: these names alone, with an answer of their own. */
+function takeRule(line: string, draft: ImportDraft): void {
+  if (/^[!#]/.test(line)) return;
+  const [address = '', ...names] = line.replace(/\s#.*$/, '').split(/\s+/);
+  if (isIP(address) === 0 || names.length === 0) {
+    draft.addRule(line);
+    return;
+  }
+  const answer = /^(?:0\.0\.0\.0|::)$/.test(address) ? '' : `$dnsrewrite=${address}`;
+  for (const name of names) draft.addRule(`|${name}^${answer}`);
 }
 
 function takeFilters(root: Fields, draft: ImportDraft): void {
@@ -178,5 +191,16 @@ function takeNot(root: Fields, filtering: Fields, draft: ImportDraft): void {
   for (const key of ['allowed_clients', 'disallowed_clients', 'blocked_hosts']) {
     for (const one of texts(fields(root['dns'])[key]))
       draft.skip('other', one, `${key} is not taken`);
+  }
+}
+
+function takeNotBlocking(filtering: Fields, draft: ImportDraft): void {
+  if (Object.keys(fields(fields(filtering['blocked_services'])['schedule'])).length > 1) {
+    const why = 'blocked services have no hours here; a policy has';
+    draft.skip('services', 'schedule', why);
+  }
+  const mode = text(filtering['blocking_mode']);
+  if (!['', 'default', 'null_ip'].includes(mode)) {
+    draft.skip('other', `blocking_mode: ${mode}`, 'set blocking.answer in the settings');
   }
 }

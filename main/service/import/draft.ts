@@ -228,7 +228,9 @@ function ruleTrouble(rule: string): string {
     parseRule(rule);
     return '';
   } catch (error) {
-    return toWire(error).message.replace(/^rule ".*?" cannot be used: /s, '');
+    // How to write a rule instead is for those who write one.
+    const why = toWire(error).message.replace(/^rule ".*?" cannot be used: /s, '');
+    return why.replace(/; (?:a rule needs|write) .*$/s, '');
   }
 }
 

@@ -15,6 +15,8 @@ import { isUblock, readUblock } from './ublock.ts';
 import { fields, type Fields } from './values.ts';
 
 const ALIASES_MAX = 100;
+/** Where section [dns] of pihole.toml begins, behind a few lines of comments. */
+const TOML_HEAD_BYTES = 4_096;
 
 /**
  * @param path  absolute; a regular file
@@ -40,6 +42,10 @@ export async function readImportBytes(bytes: Uint8Array): Promise<ImportDraft> {
   if (head.toString('latin1', 0, 4) === 'PK\u0003\u0004') {
     const { readTeleporterZip } = await import('./pi-hole.ts');
     return readTeleporterZip(bytes);
+  }
+  if (/^\[dns\]\s*$/m.test(Buffer.from(bytes.subarray(0, TOML_HEAD_BYTES)).toString('latin1'))) {
+    const { readPiHoleToml } = await import('./pi-hole.ts');
+    return readPiHoleToml(bytes);
   }
   return readText(bytes);
 }

@@ -232,8 +232,9 @@ class Merger {
     const [section, index] = path;
     if (!isMergedSection(section) || typeof index !== 'number') return false;
     const entries: unknown[] = this.#config[section];
+    // What was there before is never taken away.
+    if (!this.#added.has(entries[index])) return false;
     const [dropped] = entries.splice(index, 1);
-    if (!this.#added.has(dropped)) return false;
     const taken = this.#taken.find((one) => one.section === section);
     if (taken) taken.count--;
     const text = typeof dropped === 'string' ? dropped : JSON.stringify(dropped);

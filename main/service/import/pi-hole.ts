@@ -44,6 +44,13 @@ export async function readTeleporterZip(zip: Uint8Array): Promise<ImportDraft> {
   return draft;
 }
 
+/** The settings file of version 6 alone. @throws AppError IMPORT_REFUSED */
+export function readPiHoleToml(toml: Uint8Array): ImportDraft {
+  const draft = new ImportDraft('Pi-hole 6 settings');
+  takeSettings(tomlFields(toml), draft);
+  return draft;
+}
+
 const ZIP_FILES = new Set([
   ...['etc/pihole/pihole.toml', 'etc/pihole/gravity.db', 'etc/pihole/dhcp.leases', 'etc/hosts'],
 ]);

@@ -300,3 +300,14 @@ describe('any list', () => {
     assert.deepEqual(told, [65_536, 131_072, 196_608]);
   });
 });
+
+describe('rpz', () => {
+  test('$TTL is the time of records that name none', () => {
+    const zone = '$TTL 90\na.example A 192.0.2.1\nb.example 30 IN A 192.0.2.1\n';
+    const { names } = parse(`@ IN SOA a. b. 1 1 1 1 1\nz.example A 192.0.2.1\n${zone}`, 'rpz');
+    assert.deepEqual(
+      names.map((name) => /\[\[1,(\d+),/.exec(name)?.[1]),
+      ['3600', '90', '30'],
+    );
+  });
+});

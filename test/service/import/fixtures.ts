@@ -123,7 +123,10 @@ user_rules:
   - '||bad.example^'
   - '@@||good.example^'
   - 'news.example##.banner'
+  - '0.0.0.0 host.example host2.example # two'
+  - '192.0.2.7 answer.example'
 filtering:
+  blocking_mode: nxdomain
   rewrites:
     - domain: nas.lan
       answer: 192.168.1.2
@@ -135,6 +138,7 @@ filtering:
   blocked_services:
     schedule:
       time_zone: Local
+      sun: { start: 0s, end: 24h }
     ids:
       - youtube
       - no_such_service

@@ -160,6 +160,12 @@ describe('Pi-hole', () => {
   });
 });
 
+test('Pi-hole: pihole.toml alone', async () => {
+  const { program, upstreams } = await readImportBytes(new TextEncoder().encode(PIHOLE_TOML));
+  assert.equal(program, 'Pi-hole 6 settings');
+  assert.ok(upstreams.length > 0);
+});
+
 test('AdGuard Home: filters, rules, clients, rewrites, servers, services', async () => {
   const draft = await read(ADGUARD_HOME);
   assert.deepEqual(
@@ -170,7 +176,10 @@ test('AdGuard Home: filters, rules, clients, rewrites, servers, services', async
       ['Allowed', true],
     ],
   );
-  assert.deepEqual(draft.rules, ['||bad.example^', '@@||good.example^']);
+  assert.deepEqual(draft.rules, [
+    ...['||bad.example^', '@@||good.example^', '|host.example^', '|host2.example^'],
+    '|answer.example^$dnsrewrite=192.0.2.7',
+  ]);
   assert.deepEqual(
     draft.records.map(({ name, type, value }) => `${name} ${type} ${value}`),
     ['nas.lan A 192.168.1.2', '*.nas.lan CNAME nas.lan'],
@@ -196,6 +205,11 @@ test('AdGuard Home: filters, rules, clients, rewrites, servers, services', async
     'clients: tablet-id',
   ]);
   assert.ok(left['a client has no servers of its own here']);
+  assert.deepEqual(left['blocked services have no hours here; a policy has'], [
+    'services: schedule',
+  ]);
+  assert.deepEqual(left['set blocking.answer in the settings'], ['other: blocking_mode: nxdomain']);
+  assert.deepEqual(left['cosmetic rules do not work in DNS'], ['rules: news.example##.banner']);
   assert.ok(left['accounts of the web interface are not taken']);
   assert.ok(!JSON.stringify(draft).includes('$2a$'), 'no password hash goes anywhere');
   merged(draft);
@@ -289,7 +303,7 @@ describe('merging', () => {
       plan.wanted.lists.map(({ name }) => name),
       ['Mine', 'Ads', 'Ads 2', 'Allowed'],
     );
-    assert.deepEqual(plan.wanted.rules, ['||bad.example^', '@@||good.example^']);
+    assert.deepEqual(plan.wanted.rules, draft.rules);
     assert.deepEqual(plan.wanted.clients, []);
     assert.deepEqual(plan.wanted.dns.upstreams, draft.upstreams);
     const lists = plan.taken.find(({ section }) => section === 'lists');

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { collectStartGarbage } from '../../main/service/start-garbage.ts';
+import { collectStartGarbage } from '../../main/net/garbage.ts';
 
 test('garbage is collected at once', () => {
   const kept = new WeakRef(Array.from({ length: 1_000_000 }, (_, index) => ({ index })));
