@@ -44,6 +44,7 @@ export interface RunResult extends Run {
 const BOUND_MS = 2_000;
 /** The state may trail the first answer a little: the second link, the file's attribute. */
 const STATE_MS = 2_000;
+const LATE_MS = 5_000;
 /** Time in which an app that was woken might do harm. */
 const WOKEN_MS = 1_500;
 const CALL_MS = 15_000;
@@ -279,6 +280,7 @@ async function oneRun(run: Run, index: number): Promise<RunResult> {
     failure = error instanceof Error ? error.message : String(error);
     const now = await state.read().catch(String);
     failure += `; before ${before}; now ${now}; app ${JSON.stringify(app.said)}`;
+    failure += `; ${await howLate(before)}`;
   }
   const left = await cleanUp(app, guardians);
   if (left !== '' && failure === '') failure = `left behind: ${left}`;
@@ -286,6 +288,16 @@ async function oneRun(run: Run, index: number): Promise<RunResult> {
     ...{ ...run, flavour, index, by: rescuer(run), failure, restoredMs },
     resolvedMs: Math.round(resolvedMs),
   };
+}
+
+/** Whether what failed was only late. */
+async function howLate(before: string): Promise<string> {
+  const fromMs = performance.now();
+  const isBack = async (): Promise<boolean> => (await state.read()) === before;
+  return until('it', isBack, LATE_MS).then(
+    () => `as before ${String(Math.round(performance.now() - fromMs))} ms later`,
+    () => 'not as before later either',
+  );
 }
 
 /** @returns processes of ours that did not end, as text */

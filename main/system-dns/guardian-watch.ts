@@ -7,9 +7,10 @@
 export const PROBE_EVERY_MS = 200;
 /**
  * Silence of the engine after which it counts as dead. With the time to notice (two probes) and
- * the slowest owner's restore (NetworkManager, half a second) names are found again within 2 s.
+ * the slowest owner's restore (NetworkManager, half a second, twice that on a machine that is busy)
+ * names are found again within 2 s.
  */
-export const SILENCE_MS = 1_000;
+export const SILENCE_MS = 800;
 /**
  * A tick this late means that this process itself stood still, or that the machine has no time for
  * anybody: its ear was closed, which says nothing about the engine.

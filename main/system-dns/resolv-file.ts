@@ -150,6 +150,7 @@ export class ResolvFileOwner implements ResolverOwner {
 
   /** By renaming what was kept, when that is still what the journal says; else from the journal. */
   #putBack(entry: Entry): void {
+    if (sameEntry(this.#read(), entry)) return; // somebody was faster: the very file is back
     const kept = this.#path + KEEP_SUFFIX;
     if (entry.kind === 'none') fs.rmSync(this.#path, { force: true });
     else if (sameEntry(this.#read(kept), entry)) fs.renameSync(kept, this.#path);

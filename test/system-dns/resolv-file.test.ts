@@ -27,7 +27,7 @@ async function place(t: TestContext) {
     assert.ok(journal.begin({ owner: 'resolv.conf', servers: SERVERS, items, holder }));
     for (const item of items) await owner.write(item, owner.target(item, SERVERS) ?? {});
   };
-  return { directory, path, take, giveBack: () => restore({ journal, owners: [owner] }) };
+  return { directory, path, owner, take, giveBack: () => restore({ journal, owners: [owner] }) };
 }
 
 test('our file keeps search domains and options, and names only us', () => {
@@ -53,6 +53,20 @@ test('an ordinary file comes back as the very same one', async (t) => {
     [before.ino, before.mode, before.mtimeMs],
   );
   assert.deepEqual(fs.readdirSync(directory).sort(), ['resolv.conf', 'state']);
+});
+
+test('two who give back at once leave the very same file', async (t) => {
+  const { path, take, owner } = await place(t);
+  fs.writeFileSync(path, OLD);
+  const [before] = await owner.capture();
+  const { ino } = fs.statSync(path);
+  await take();
+  assert.ok(before);
+  // Each had made its plan before the other one wrote.
+  await owner.write(before, before.properties);
+  await owner.write(before, before.properties);
+  assert.equal(fs.statSync(path).ino, ino);
+  assert.equal(fs.readFileSync(path, 'utf8'), OLD);
 });
 
 test('a symbolic link comes back, and what it leads to is not touched', async (t) => {
