@@ -21,7 +21,7 @@
  * From this size on, memory is mapped by itself, and unmapped when it is freed. glibc would raise its
  * own bound to the size of what was freed last, and keep the arrays of a compilation in an area.
  */
-#define LARGE_BYTES (1024 * 1024)
+#define LARGE_BYTES (128 * 1024)
 
 struct mapping {
   uintptr_t start;

