@@ -63,9 +63,14 @@ function takenLine({
   section,
   count,
   known,
+  replaced,
   examples,
 }: MethodOutput<'import.apply'>['taken'][number]): string {
   const there = known === 0 ? '' : `, ${String(known)} there already`;
   const some = examples.length === 0 ? '' : `: ${examples.slice(0, 3).join('; ')}`;
-  return `  ${String(count)} ${section}${there}${some}`;
+  const instead =
+    replaced === 0
+      ? ''
+      : `, replaces the ${String(replaced)} ${replaced === 1 ? 'server there is' : 'servers there are'}`;
+  return `  ${String(count)} ${section}${there}${instead}${some}`;
 }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../contract/errors.ts';
-import type { MethodOutput } from '../contract/methods.ts';
+import type { ListStatus, MethodOutput } from '../contract/methods.ts';
 import type { CliClient } from './cli-client.ts';
 import { table } from './cli-table.ts';
 import {
@@ -117,6 +117,7 @@ export function listText({ lists }: MethodOutput<'lists.list'>, name: string): s
       `of ${timeText(copy.fetchedAtMs)}, ${count(copy.names)} rules, ${bytes(copy.bytes)}`,
     ]),
     ['last change', newsText(list.change)],
+    ['lines', linesText(list)],
     ['ignored', `${count(ignoredLines(list))} lines`],
     ...list.ignored.flatMap(({ reason, lines, examples }) => [
       ['', `${count(lines)}: ${reason}`],
@@ -125,6 +126,12 @@ export function listText({ lists }: MethodOutput<'lists.list'>, name: string): s
   ].filter(([, fact]) => fact !== '');
   const hint = list.quarantine?.acceptable === true ? `\n${acceptHint(list)}` : '';
   return table(facts) + hint;
+}
+
+/** What its lines are; '' before one was read. */
+function linesText({ lines, rules, comments }: ListStatus): string {
+  if (lines === 0) return '';
+  return `${count(lines)}: ${count(rules)} with rules, ${count(comments)} comments or blank`;
 }
 
 export function catalogueText({ lists }: MethodOutput<'catalogue.list'>): string {

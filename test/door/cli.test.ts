@@ -179,6 +179,13 @@ test('imports, backups and the catalogue', async (t) => {
   assert.equal((await run('import', hosts, '--only', 'nothing')).code, 2);
   assert.match((await run('import', join(folder, 'none'))).err, /none cannot be read/);
 
+  const pihole = join(folder, 'pihole.toml');
+  await writeFile(pihole, '[dns]\n  upstreams = ["192.0.2.53"]\n');
+  assert.match(
+    (await run('import', pihole, '--dry-run')).out,
+    /\n {2}1 upstreams, replaces the 4 servers there are: 192\.0\.2\.53/,
+  );
+
   const backup = join(folder, 'backup.json');
   assert.equal((await run('settings', 'export', backup)).out, `Written to ${backup}.\n`);
   await run('rules', 'remove', '||bad.example^');
