@@ -40,9 +40,14 @@ function merge(
       if (key in wanted) merge(document, [...path, key], before[key], wanted[key]);
       else document.deleteIn([...path, key]);
     }
-  } else if (!append(document, node, before, wanted) && !exchange(document, node, before, wanted)) {
+  } else if (!setEntries(document, node, before, wanted)) {
     document.setIn(path, document.createNode(wanted));
   }
+}
+
+/** Writes a sequence over the one that is there; false when it has to be written anew. */
+function setEntries(document: Document, node: unknown, before: unknown, wanted: unknown): boolean {
+  return append(document, node, before, wanted) || exchange(document, node, before, wanted);
 }
 
 /** Adds entries behind those that are there; false when that is not what is wanted. */
