@@ -2,6 +2,7 @@
 import { OUTCOME, REASON } from '../contract/outcome.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { Rehearsal } from '../engine/explain-run.ts';
+import { VERDICT_POLICY_ALLOW } from '../engine/verdict.ts';
 import { subjectOf, type NamedMatch } from './check-matches.ts';
 
 export interface WhyParts {
@@ -48,6 +49,9 @@ function whyFiltered(parts: WhyParts): string {
   const marked = important ? ', marked as important' : '';
   if (action === 'allow') {
     return `${name} is allowed because ${subject} allows ${matchedName}${marked}${beaten(parts)}.`;
+  }
+  if (action === 'redirect' && found.verdict === VERDICT_POLICY_ALLOW) {
+    return `${name} is allowed because ${subject} redirects ${matchedName} to this very name.`;
   }
   if (action === 'redirect') {
     const isBlocked = filtered.outcome === OUTCOME.blocked;
