@@ -50,15 +50,17 @@ function whyFiltered(parts: WhyParts): string {
   if (action === 'allow') {
     return `${name} is allowed because ${subject} allows ${matchedName}${marked}${beaten(parts)}.`;
   }
-  if (action === 'redirect' && found.verdict === VERDICT_POLICY_ALLOW) {
-    return `${name} is allowed because ${subject} redirects ${matchedName} to this very name.`;
-  }
   if (action === 'redirect') {
-    const isBlocked = filtered.outcome === OUTCOME.blocked;
-    const result = isBlocked ? 'is blocked' : 'is answered with something else';
-    return `${name} ${result} because ${subject} redirects ${matchedName}${marked}.`;
+    return whyRedirected(found, `${subject} redirects ${matchedName}${marked}`);
   }
   return `${name} is blocked because ${subject} blocks ${matchedName}${marked}.`;
+}
+
+/** The name that a policy's redirect leads to is let through, though it may name that one, too. */
+function whyRedirected({ name, verdict, filtered }: Explanation, redirects: string): string {
+  if (verdict === VERDICT_POLICY_ALLOW) return `${name} is allowed because ${redirects} to it.`;
+  const isBlocked = filtered.outcome === OUTCOME.blocked;
+  return `${name} ${isBlocked ? 'is blocked' : 'is answered with something else'} because ${redirects}.`;
 }
 
 /** What Sluice answers or refuses whatever rules say; ''. */
