@@ -32,6 +32,8 @@ export const importReportSchema = z.object({
       count,
       /** In the settings already. */
       known: count,
+      /** Servers in the settings whose place those of the file take. */
+      replaced: count,
       examples: z.array(z.string()),
     }),
   ),

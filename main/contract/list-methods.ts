@@ -16,6 +16,12 @@ export const listStatusSchema = z.object({
   enabled: z.boolean(),
   /** Names this list contributes, as compiled; 0 while it has no usable copy. */
   names: count,
+  /** Of the copy in use: lines = rules + comments + those ignored. All 0 until one was read. */
+  lines: count,
+  /** Lines that gave at least one rule. */
+  rules: count,
+  /** Comments and blank lines. */
+  comments: count,
   /** Lines that are neither rules nor comments, by reason: how many, and up to three examples. */
   ignored: z.array(z.object({ reason: z.string(), lines: count, examples: z.array(z.string()) })),
   /** Time of the copy in use; null when there is none. */

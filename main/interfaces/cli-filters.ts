@@ -4,27 +4,19 @@
  */
 import { Argument, Option, type Command } from 'commander';
 import { RECORD_TYPES, SAFE_ENGINES } from '../contract/filter-words.ts';
-import type { MethodName, MethodOutput } from '../contract/methods.ts';
 import { clientsText, policiesText, recordsText, servicesText } from './cli-filters-text.ts';
+import { blockServices, enablePolicy } from './cli-filter-edits.ts';
 import { readJson } from './cli-json.ts';
+import type { Printer } from './cli-printer.ts';
 
-/** Calls a method and prints what it returns. */
-export interface FilterPrinter {
-  print<Name extends MethodName>(
-    name: Name,
-    input: unknown,
-    text: (value: MethodOutput<Name>) => string,
-  ): Promise<void>;
-}
-
-export function addFilterCommands(program: Command, cli: FilterPrinter): void {
+export function addFilterCommands(program: Command, cli: Printer): void {
   addPolicies(program, cli);
   addClients(program, cli);
   addServices(program, cli);
   addRecords(program, cli);
 }
 
-function addPolicies(program: Command, cli: FilterPrinter): void {
+function addPolicies(program: Command, cli: Printer): void {
   const policies = program
     .command('policies')
     .description('what is blocked, allowed or redirected, for whom and when');
@@ -44,9 +36,18 @@ function addPolicies(program: Command, cli: FilterPrinter): void {
     .argument('<name>')
     .description('remove a policy from the settings')
     .action((name: string) => cli.print('policies.remove', { name }, policiesText));
+  for (const verb of ['enable', 'disable'] as const) {
+    policies
+      .command(verb)
+      .argument('<name>')
+      .description(verb === 'enable' ? 'use a policy again' : 'keep a policy without using it')
+      .action((name: string) =>
+        cli.show((client) => enablePolicy(client, name, verb === 'enable'), policiesText),
+      );
+  }
 }
 
-function addClients(program: Command, cli: FilterPrinter): void {
+function addClients(program: Command, cli: Printer): void {
   const clients = program.command('clients').description('clients by address, and their groups');
   clients
     .command('list', { isDefault: true })
@@ -79,7 +80,7 @@ function addClients(program: Command, cli: FilterPrinter): void {
     .action((name: string) => cli.print('groups.remove', { name }, clientsText));
 }
 
-function addServices(program: Command, cli: FilterPrinter): void {
+function addServices(program: Command, cli: Printer): void {
   const services = program
     .command('services')
     .description('services blocked for everybody, safe search, ways past the filter');
@@ -92,6 +93,15 @@ function addServices(program: Command, cli: FilterPrinter): void {
     .argument('[ids...]', 'none: nothing is blocked')
     .description('block these services for everybody, and no others')
     .action((ids: string[]) => cli.print('services.set', { services: ids }, servicesText));
+  for (const verb of ['block', 'unblock'] as const) {
+    services
+      .command(verb)
+      .argument('<services...>', 'ids or names')
+      .description(verb === 'block' ? 'block these, too' : 'block these no more')
+      .action((named: string[]) =>
+        cli.show((client) => blockServices(client, named, verb === 'block'), servicesText),
+      );
+  }
   services
     .command('safe-search')
     .addArgument(onOff())
@@ -119,7 +129,7 @@ function onOff(): Argument {
   return new Argument('<state>').choices(['on', 'off']);
 }
 
-function addRecords(program: Command, cli: FilterPrinter): void {
+function addRecords(program: Command, cli: Printer): void {
   const records = program.command('records').description('names that are answered here');
   records
     .command('list', { isDefault: true })

@@ -4,17 +4,11 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { IMPORT_SECTIONS, type ImportSection } from '../contract/import-methods.ts';
-import type { MethodName, MethodOutput } from '../contract/methods.ts';
+import type { MethodOutput } from '../contract/methods.ts';
+import type { Printer } from './cli-printer.ts';
 import { protectionText } from './cli-text.ts';
 
-/** Calls a method and prints what it gives, as `cli.ts` does. */
-export type Print = <Name extends MethodName>(
-  name: Name,
-  input: unknown,
-  text: (value: MethodOutput<Name>) => string,
-) => Promise<void>;
-
-export function addImportCommands(program: Command, print: Print): void {
+export function addImportCommands(program: Command, print: Printer['print']): void {
   program
     .command('import')
     .argument('<file>', 'gravity.db, Teleporter archive, AdGuardHome.yaml, blocky or uBlock file')
@@ -69,9 +63,14 @@ function takenLine({
   section,
   count,
   known,
+  replaced,
   examples,
 }: MethodOutput<'import.apply'>['taken'][number]): string {
   const there = known === 0 ? '' : `, ${String(known)} there already`;
   const some = examples.length === 0 ? '' : `: ${examples.slice(0, 3).join('; ')}`;
-  return `  ${String(count)} ${section}${there}${some}`;
+  const instead =
+    replaced === 0
+      ? ''
+      : `, replaces the ${String(replaced)} ${replaced === 1 ? 'server there is' : 'servers there are'}`;
+  return `  ${String(count)} ${section}${there}${instead}${some}`;
 }

@@ -1,7 +1,10 @@
-/** `sluice lists add`, which waits until the list has been fetched, and the texts of `show` and `catalogue`. */
+/**
+ * `sluice lists add`, which waits until the list has been fetched, `lists change`, and the texts of
+ * `show` and `catalogue`. Used by cli-list-commands.ts.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../contract/errors.ts';
-import type { MethodOutput } from '../contract/methods.ts';
+import type { ListStatus, MethodOutput } from '../contract/methods.ts';
 import type { CliClient } from './cli-client.ts';
 import { table } from './cli-table.ts';
 import {
@@ -18,7 +21,14 @@ import {
 const WAIT_MS = 60_000;
 const LOOK_MS = 200;
 
-export interface AddOptions {
+/** What a list's names are used for; what is not given is as usual, or stays. */
+export interface UseOptions {
+  readonly action?: 'block' | 'allow';
+  readonly match?: 'subdomains' | 'exact';
+  readonly allowWide?: boolean;
+}
+
+export interface AddOptions extends UseOptions {
   readonly format: string;
   readonly fromCatalogue?: string;
 }
@@ -50,13 +60,15 @@ export async function addList(
 
 async function begin(
   client: Pick<CliClient, 'call'>,
-  { name, url, format, fromCatalogue }: Parameters<typeof addList>[1],
+  { name, url, format, fromCatalogue, ...use }: Parameters<typeof addList>[1],
 ): Promise<{ answer: MethodOutput<'lists.add'>; name: string }> {
   if (fromCatalogue !== undefined) {
     const answer = (await client.call('catalogue.add', {
       id: fromCatalogue,
     })) as MethodOutput<'catalogue.add'>;
-    return { answer, name: answer.lists.at(-1)?.name ?? '' };
+    const added = answer.lists.at(-1)?.name ?? '';
+    if (Object.keys(use).length === 0) return { answer, name: added };
+    return { answer: await changeList(client, added, use), name: added };
   }
   if (name === undefined || url === undefined) {
     throw new AppError(
@@ -68,8 +80,21 @@ async function begin(
     name,
     url,
     format,
+    ...use,
   })) as MethodOutput<'lists.add'>;
   return { answer, name };
+}
+
+/** @throws AppError ARGUMENT_INVALID when nothing is to change, LIST_UNKNOWN */
+export async function changeList(
+  client: Pick<CliClient, 'call'>,
+  name: string,
+  use: UseOptions,
+): Promise<MethodOutput<'lists.change'>> {
+  if (Object.keys(use).length === 0) {
+    throw new AppError('ARGUMENT_INVALID', 'lists change: write --action, --match or --allow-wide');
+  }
+  return (await client.call('lists.change', { name, ...use })) as MethodOutput<'lists.change'>;
 }
 
 /**
@@ -92,6 +117,7 @@ export function listText({ lists }: MethodOutput<'lists.list'>, name: string): s
       `of ${timeText(copy.fetchedAtMs)}, ${count(copy.names)} rules, ${bytes(copy.bytes)}`,
     ]),
     ['last change', newsText(list.change)],
+    ['lines', linesText(list)],
     ['ignored', `${count(ignoredLines(list))} lines`],
     ...list.ignored.flatMap(({ reason, lines, examples }) => [
       ['', `${count(lines)}: ${reason}`],
@@ -100,6 +126,12 @@ export function listText({ lists }: MethodOutput<'lists.list'>, name: string): s
   ].filter(([, fact]) => fact !== '');
   const hint = list.quarantine?.acceptable === true ? `\n${acceptHint(list)}` : '';
   return table(facts) + hint;
+}
+
+/** What its lines are; '' before one was read. */
+function linesText({ lines, rules, comments }: ListStatus): string {
+  if (lines === 0) return '';
+  return `${count(lines)}: ${count(rules)} with rules, ${count(comments)} comments or blank`;
 }
 
 export function catalogueText({ lists }: MethodOutput<'catalogue.list'>): string {

@@ -4,19 +4,19 @@
  * Started by headless.ts for everything but `run`. Results go to stdout, as text or with --json as
  * the method returns them; errors are one line on stderr, with --json {"error": …} on stdout.
  */
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { lineOf, toWire, type ErrorCode } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { MethodOutput } from '../contract/methods.ts';
 import { connect, type CliClient } from './cli-client.ts';
 import { readJson } from './cli-json.ts';
-import { addFilterCommands, type FilterPrinter } from './cli-filters.ts';
-import { addImportCommands, type Print } from './cli-import.ts';
-import { addList, catalogueText, listText, type AddOptions } from './cli-lists.ts';
+import { addFilterCommands } from './cli-filters.ts';
+import { addImportCommands } from './cli-import.ts';
+import { addListCommands } from './cli-list-commands.ts';
+import type { Printer } from './cli-printer.ts';
 import { giveBack, networkText, restoreText, takeoverText } from './cli-takeover.ts';
 import {
   cacheText,
-  listsText,
   protectionText,
   rulesText,
   statusText,
@@ -110,14 +110,14 @@ function buildProgram(output: CliOutput): Command {
   cli.addTakeover();
   cli.addQuestions();
   cli.addRules();
-  cli.addLists();
+  addListCommands(program, cli);
   cli.addCache();
   addFilterCommands(program, cli);
   addImportCommands(program, cli.print);
   return program;
 }
 
-class Commands implements FilterPrinter {
+class Commands implements Printer {
   readonly #program: Command;
   readonly #output: CliOutput;
 
@@ -241,77 +241,6 @@ class Commands implements FilterPrinter {
       .action((rule: string) => this.print('rules.remove', { rule }, rulesText));
   }
 
-  addLists(): void {
-    const lists = this.#program.command('lists').description('the lists of names to block');
-    lists
-      .command('list', { isDefault: true })
-      .description('print them with their state')
-      .action(() => this.print('lists.list', {}, listsText));
-    lists
-      .command('show')
-      .description('one of them: its copies, and which lines were ignored and why')
-      .argument('<name>')
-      .action((name: string) => this.print('lists.list', {}, (output) => listText(output, name)));
-    lists
-      .command('refresh')
-      .argument('[name]', 'all of them without it')
-      .description('look them up now')
-      .action((name?: string) => this.print('lists.refresh', { name }, listsText));
-    lists
-      .command('add')
-      .description('add a list and wait until it is in use')
-      .argument('[name]', 'of your choice')
-      .argument('[url]', 'https://…, file:///… or builtin:starter')
-      .option('--from-catalogue <id>', 'in place of name and URL; see "lists catalogue"')
-      .addOption(
-        new Option('--format <format>')
-          .choices([
-            'auto',
-            'hosts',
-            'domains',
-            'adblock',
-            'wildcard',
-            'dnsmasq',
-            'unbound',
-            'rpz',
-            'regex',
-          ])
-          .default('auto'),
-      )
-      .action(async (name: string | undefined, url: string | undefined, options: AddOptions) => {
-        this.#write(await addList(await this.#connect(), { name, url, ...options }), listsText);
-      });
-    lists
-      .command('catalogue')
-      .description('well-known lists that can be added')
-      .action(() => this.print('catalogue.list', {}, catalogueText));
-    lists
-      .command('remove')
-      .description('remove a list from the settings')
-      .argument('<name>')
-      .action((name: string) => this.print('lists.remove', { name }, listsText));
-    lists
-      .command('accept')
-      .description('take the copy of a list that waits in quarantine')
-      .argument('<name>')
-      .action((name: string) => this.print('lists.accept', { name }, listsText));
-    lists
-      .command('rollback')
-      .description('go back to the copy before, until the list changes again')
-      .argument('<name>')
-      .action((name: string) => this.print('lists.rollback', { name }, listsText));
-    for (const [verb, enabled] of [
-      ['enable', true],
-      ['disable', false],
-    ] as const) {
-      lists
-        .command(verb)
-        .description(enabled ? 'use a list again' : 'keep a list without using it')
-        .argument('<name>')
-        .action((name: string) => this.print('lists.enable', { name, enabled }, listsText));
-    }
-  }
-
   addCache(): void {
     const cache = this.#program.command('cache').description('the answers that are kept');
     cache
@@ -340,9 +269,15 @@ class Commands implements FilterPrinter {
   }
 
   /** Calls a method and writes what it gives. */
-  readonly print: Print = async (name, input, text) => {
-    const client = await this.#connect();
-    this.#write((await client.call(name, input)) as MethodOutput<typeof name>, text);
+  readonly print: Printer['print'] = (name, input, text) =>
+    this.show(
+      async (client) => (await client.call(name, input)) as MethodOutput<typeof name>,
+      text,
+    );
+
+  /** Writes what some calls give. */
+  readonly show: Printer['show'] = async (work, text) => {
+    this.#write(await work(await this.#connect()), text);
   };
 
   #write<Value>(value: Value, text: (value: Value) => string): void {

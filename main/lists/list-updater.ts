@@ -385,10 +385,11 @@ function blockerOf(table: RuleSet): BlockerOf {
 }
 
 /** What the compiler found out about the text; nothing when the table in use was kept. */
-function factsOf(result: CompileResult): Partial<Pick<ListMeta, 'format' | 'names' | 'ignored'>> {
+function factsOf(result: CompileResult): Partial<ListMeta> {
   const { report, names, used } = result;
-  if (report) return { format: report.format, names, ignored: report.ignored };
-  return used === null ? { format: '', names: 0, ignored: [] } : {};
+  if (!report && used !== null) return {};
+  const { format = '', lines = 0, rules = 0, comments = 0, ignored = [] } = report ?? {};
+  return { format, names: report ? names : 0, lines, rules, comments, ignored };
 }
 
 function copyFacts(fetched: Fetched): Omit<CopyMeta, 'url' | 'fetchedAtMs' | 'namesRead'> {

@@ -70,9 +70,13 @@ export interface ListMeta {
   readonly failures: number;
   /** Why the last attempt failed; '' when it did not. */
   readonly error: string;
-  /** Of the compiled copy: detected dialect, distinct names, ignored lines. */
+  /** Of the compiled copy: detected dialect, distinct names, its lines by kind. */
   readonly format: string;
   readonly names: number;
+  readonly lines: number;
+  readonly rules: number;
+  /** Blank lines, too. */
+  readonly comments: number;
   readonly ignored: readonly IgnoredLines[];
   /** A new copy that waits; null without one. */
   readonly held: HeldCopy | null;
@@ -108,6 +112,9 @@ export function newListMeta(id: number, name: string, url: string): ListMeta {
     error: '',
     format: '',
     names: 0,
+    lines: 0,
+    rules: 0,
+    comments: 0,
     ignored: [],
     held: null,
     rolledBack: '',

@@ -2,6 +2,7 @@
 import { OUTCOME, REASON } from '../contract/outcome.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { Rehearsal } from '../engine/explain-run.ts';
+import { VERDICT_POLICY_ALLOW } from '../engine/verdict.ts';
 import { subjectOf, type NamedMatch } from './check-matches.ts';
 
 export interface WhyParts {
@@ -50,11 +51,16 @@ function whyFiltered(parts: WhyParts): string {
     return `${name} is allowed because ${subject} allows ${matchedName}${marked}${beaten(parts)}.`;
   }
   if (action === 'redirect') {
-    const isBlocked = filtered.outcome === OUTCOME.blocked;
-    const result = isBlocked ? 'is blocked' : 'is answered with something else';
-    return `${name} ${result} because ${subject} redirects ${matchedName}${marked}.`;
+    return whyRedirected(found, `${subject} redirects ${matchedName}${marked}`);
   }
   return `${name} is blocked because ${subject} blocks ${matchedName}${marked}.`;
+}
+
+/** The name that a policy's redirect leads to is let through, though it may name that one, too. */
+function whyRedirected({ name, verdict, filtered }: Explanation, redirects: string): string {
+  if (verdict === VERDICT_POLICY_ALLOW) return `${name} is allowed because ${redirects} to it.`;
+  const isBlocked = filtered.outcome === OUTCOME.blocked;
+  return `${name} ${isBlocked ? 'is blocked' : 'is answered with something else'} because ${redirects}.`;
 }
 
 /** What Sluice answers or refuses whatever rules say; ''. */

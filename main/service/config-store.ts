@@ -14,7 +14,7 @@ import { AppError } from '../contract/errors.ts';
 import { writeFileAtomic } from './atomic-file.ts';
 import { isDiskTrouble, makeFolder, writeTrouble } from './data-folder.ts';
 import type { SettingsCache } from './settings-cache.ts';
-import type { Change, Section } from './settings-edit.ts';
+import type { Change, EditedSettings, Section } from './settings-edit.ts';
 
 /** Suffix of the one older copy kept beside the settings file. */
 export const PREVIOUS_SUFFIX = '.previous';
@@ -40,6 +40,12 @@ export interface EditPlan<Name extends Section> {
    */
   readonly isSound?: boolean;
 }
+
+/** The text afterwards, and how it reads if that is known. Gets text and settings as they are. */
+type TextPlan = (
+  text: string,
+  config: Config,
+) => Promise<Pick<EditedSettings, 'text'> & Partial<EditedSettings>>;
 
 export class ConfigStore {
   readonly file: string;
@@ -114,7 +120,7 @@ export class ConfigStore {
   ): Promise<Config> {
     return this.#editWith(async (text, config) => {
       const planned = plan(config);
-      if (!planned) return text;
+      if (!planned) return { text };
       if (planned.isSound === true) this.#use({ ...config, [section]: planned.wanted });
       const { editSection } = await import('./settings-edit.ts');
       return editSection(text, section, planned.change, planned.wanted);
@@ -128,7 +134,7 @@ export class ConfigStore {
    * @throws      as `edit`
    */
   editText(plan: (text: string, config: Config) => string): Promise<Config> {
-    return this.#editWith((text, config) => Promise.resolve(plan(text, config)));
+    return this.#editWith((text, config) => Promise.resolve({ text: plan(text, config) }));
   }
 
   /**
@@ -145,7 +151,7 @@ export class ConfigStore {
     });
   }
 
-  #editWith(plan: (text: string, config: Config) => Promise<string>): Promise<Config> {
+  #editWith(plan: TextPlan): Promise<Config> {
     return this.#inTurn(async () => {
       await this.#makeLate();
       const inUse = this.#config;
@@ -158,17 +164,17 @@ export class ConfigStore {
     });
   }
 
-  async #tryEdits(plan: (text: string, config: Config) => Promise<string>): Promise<Config> {
+  async #tryEdits(plan: TextPlan): Promise<Config> {
     for (let attempt = 1; attempt <= EDIT_ATTEMPTS_MAX; attempt++) {
       const before = await fingerprint(this.file);
       const text = await readText(this.file);
       const config = text === this.#text ? this.#config : await parse(text, this.file);
       const edited = await plan(text, config);
-      if (edited === text) return this.#use(config, text);
-      const next = await parse(edited, this.file);
+      if (edited.text === text) return this.#use(config, text);
+      const next = edited.config ?? (await parse(edited.text, this.file));
       if ((await fingerprint(this.file)) !== before) continue;
-      await this.#write(edited);
-      return this.#use(next, edited);
+      await this.#write(edited.text);
+      return this.#use(next, edited.text);
     }
     throw new AppError('CONFIG_UNWRITABLE', `${this.file}: another program keeps changing it`);
   }

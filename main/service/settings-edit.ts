@@ -43,7 +43,15 @@ export type Change =
 
 const WRITE = { lineWidth: 0 } as const;
 
+/** Settings after an edit: as text, and as they read. */
+export interface EditedSettings {
+  readonly text: string;
+  readonly config: Config;
+}
+
 /**
+ * The old text is parsed once and the new one once: with thousands of rules that is most of the work.
+ *
  * @param text    valid settings
  * @param wanted  the section as it must read afterwards, defaults filled in
  * @returns       valid settings whose section equals `wanted`
@@ -54,15 +62,16 @@ export function editSection<Name extends Section>(
   section: Name,
   change: Change,
   wanted: Config[Name],
-): string {
+): EditedSettings {
   const plain = text.replace(/^\uFEFF/, '');
   for (const attempt of [
-    () => splice(plain, section, changed(plain, section, change, wanted)),
-    () => changed(plain, section, change, wanted).toString(WRITE),
+    () => spliced(plain, section, change, wanted),
+    () => changed(read(plain), section, change, wanted).toString(WRITE),
     () => replaced(plain, section, wanted).toString(WRITE),
   ]) {
     const result = tryTo(attempt);
-    if (result !== undefined && readsAs(result, section, wanted)) return result;
+    const config = result === undefined ? undefined : readAs(result, section, wanted);
+    if (result !== undefined && config !== undefined) return { text: result, config };
   }
   throw new AppError('INTERNAL', `editing the section ${section} of the settings did not work`);
 }
@@ -76,17 +85,32 @@ function tryTo(attempt: () => string | undefined): string | undefined {
   }
 }
 
-function readsAs<Name extends Section>(text: string, section: Name, wanted: Config[Name]): boolean {
+/** The settings, when the section reads as wanted. */
+function readAs<Name extends Section>(
+  text: string,
+  section: Name,
+  wanted: Config[Name],
+): Config | undefined {
   try {
-    return isDeepStrictEqual(readSettings(text, 'settings').config[section], wanted);
+    const { config } = readSettings(text, 'settings');
+    return isDeepStrictEqual(config[section], wanted) ? config : undefined;
   } catch {
     // Not valid settings: this attempt has failed, and the caller makes the next one.
-    return false;
+    return undefined;
   }
 }
 
-function changed(text: string, section: Section, change: Change, wanted: unknown): Document.Parsed {
-  const document = parseDocument(text, { prettyErrors: false });
+function read(text: string): Document.Parsed {
+  return parseDocument(text, { prettyErrors: false });
+}
+
+/** Changes the document. */
+function changed(
+  document: Document.Parsed,
+  section: Section,
+  change: Change,
+  wanted: unknown,
+): Document.Parsed {
   const node = document.get(section, true) as unknown;
   if (isMap(node) && change.kind === 'keys') return withKeys(document, section, change.values);
   const hasEntries = isSeq(node) && !isAlias(node) && node.items.length > 0;
@@ -129,18 +153,24 @@ function entryNode(document: Document.Parsed, entry: unknown, inFlow: boolean): 
 }
 
 function replaced(text: string, section: Section, wanted: unknown): Document.Parsed {
-  const document = parseDocument(text, { prettyErrors: false });
+  const document = read(text);
   document.set(section, document.createNode(wanted));
   return document;
 }
 
 /** The old text with the section's own text exchanged; undefined when it has no place of its own. */
-function splice(text: string, section: Section, document: Document.Parsed): string | undefined {
-  const root = document.contents;
+function spliced(
+  text: string,
+  section: Section,
+  change: Change,
+  wanted: unknown,
+): string | undefined {
+  const document = read(text);
+  const place = sectionRange(document, section);
+  const root = changed(document, section, change, wanted).contents;
   if (!isMap(root) || root.flow === true) return undefined;
   const pair = root.items.find((item) => isScalar(item.key) && item.key.value === section);
   if (!pair) return undefined;
-  const place = sectionRange(text, section);
   const fresh = pairText(pair, place !== undefined);
   if (place) return exchange(text, place, fresh);
   return `${text === '' || text.endsWith('\n') ? text : `${text}\n`}${fresh}`;
@@ -152,8 +182,7 @@ interface Place {
 }
 
 /** Where a section stands in the text: from its key to what the parser counts to its value. */
-function sectionRange(text: string, section: Section): Place | undefined {
-  const root = parseDocument(text, { prettyErrors: false }).contents;
+function sectionRange({ contents: root }: Document.Parsed, section: Section): Place | undefined {
   if (!isMap(root)) return undefined;
   const pair = root.items.find((item) => isScalar(item.key) && item.key.value === section);
   if (!pair?.value) return undefined;

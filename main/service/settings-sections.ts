@@ -3,7 +3,7 @@
  * entries are added behind those that are there. Used where many sections change at once.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isMap, isSeq, parseDocument, type Document } from 'yaml';
+import { isMap, isScalar, isSeq, parseDocument, type Document } from 'yaml';
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { readSettings } from './settings-text.ts';
@@ -40,9 +40,14 @@ function merge(
       if (key in wanted) merge(document, [...path, key], before[key], wanted[key]);
       else document.deleteIn([...path, key]);
     }
-  } else if (!append(document, node, before, wanted)) {
+  } else if (!setEntries(document, node, before, wanted)) {
     document.setIn(path, document.createNode(wanted));
   }
+}
+
+/** Writes a sequence over the one that is there; false when it has to be written anew. */
+function setEntries(document: Document, node: unknown, before: unknown, wanted: unknown): boolean {
+  return append(document, node, before, wanted) || exchange(document, node, before, wanted);
 }
 
 /** Adds entries behind those that are there; false when that is not what is wanted. */
@@ -53,6 +58,19 @@ function append(document: Document, node: unknown, before: unknown, wanted: unkn
   for (const entry of wanted.slice(before.length) as unknown[]) {
     node.add(document.createNode(entry, { flow: typeof entry !== 'string' }));
   }
+  return true;
+}
+
+/** Other entries in the place of those there: comments of the section and of those that stay, stay. */
+function exchange(document: Document, node: unknown, before: unknown, wanted: unknown): boolean {
+  if (!Array.isArray(before) || !Array.isArray(wanted) || !isSeq(node)) return false;
+  if (wanted.length === 0 || node.items.length !== before.length) return false;
+  const old = [...node.items];
+  node.items = (wanted as unknown[]).map((entry) => {
+    const kept = old[before.findIndex((other) => isDeepStrictEqual(other, entry))];
+    const isKept = isScalar(kept) && kept.anchor === undefined;
+    return isKept ? kept : document.createNode(entry, { flow: typeof entry !== 'string' });
+  });
   return true;
 }
 

@@ -1,6 +1,6 @@
 /** What is said about an import: its parts in words, and what it would do. */
 import type { MethodOutput } from '../../main/contract/methods.ts';
-import { formatCount } from '../format/number.ts';
+import { formatCount, formatNoun } from '../format/number.ts';
 
 export type ImportReport = MethodOutput<'import.preview'>;
 export type ImportSection = ImportReport['taken'][number]['section'];
@@ -17,11 +17,14 @@ export const sectionLabels: Record<ImportSection | 'other', string> = {
   other: 'Other settings',
 };
 
-/** "12 new, 3 already here". */
-export function describeTaken({ count, known }: ImportReport['taken'][number]): string {
+/** "12 new, 3 already here"; servers are replaced. */
+export function describeTaken({ count, known, replaced }: ImportReport['taken'][number]): string {
   return [
     count > 0 ? `${formatCount(count)} new` : '',
     known > 0 ? `${formatCount(known)} already here` : '',
+    replaced > 0
+      ? `replaces the ${formatNoun(replaced, 'server', 'servers')} there ${replaced === 1 ? 'is' : 'are'}`
+      : '',
   ]
     .filter((text) => text !== '')
     .join(', ');

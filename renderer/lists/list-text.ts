@@ -42,6 +42,14 @@ export function describeForm(format: string): string {
   return formWords[format] ?? format;
 }
 
+/** What the lines of its copy are; '' before one was read. Those ignored are told apart. */
+export function describeLines({ lines, rules, comments }: ListStatus): string {
+  if (lines === 0) return '';
+  const all = formatNoun(lines, 'line', 'lines');
+  const others = `${formatNoun(comments, 'comment', 'comments')} or blank`;
+  return `${all}: ${formatCount(rules)} with rules, ${others}`;
+}
+
 /** What a list's names are used for; in the settings, what is as usual is left out. */
 export interface ListUse {
   readonly action: 'block' | 'allow';

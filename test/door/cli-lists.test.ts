@@ -11,6 +11,7 @@ const LIST: ListStatus = {
   format: 'adblock',
   enabled: true,
   names: 1_234,
+  ...{ lines: 2_811, rules: 1_300, comments: 10 },
   ignored: [
     { reason: 'too wide', lines: 1_500, examples: ['||com^', '||net^'] },
     { reason: 'not a host name', lines: 1, examples: ['?'] },
@@ -42,6 +43,7 @@ test('the table tells format and ignored lines, and how to take a copy that wait
 test('one list: its copies, and ignored lines by reason with examples', () => {
   const text = listText({ lists: [LIST], names: 1_234 }, 'Ads');
   assert.match(text, /\nin use +of 1970-01-01 .*, 1,300 rules, 1\.0 MiB\n/);
+  assert.match(text, /\nlines +2,811: 1,300 with rules, 10 comments or blank\nignored /);
   assert.match(text, /\nignored +1,501 lines\n +1,500: too wide\n +\|\|com\^\n +\|\|net\^\n/);
   assert.match(text, /\n +1: not a host name\n +\?\na new copy of Ads waits;/);
   assert.throws(() => listText({ lists: [LIST], names: 1 }, 'Other'), { code: 'LIST_UNKNOWN' });

@@ -77,6 +77,12 @@ test('commands about policies, clients, services and records', async (t) => {
     (await run('policies', 'put', policy)).out,
     /^name +state .*\nnight +in force +block +100 +a\.example and 1 more +everybody +always\n$/,
   );
+  assert.match((await run('policies', 'disable', 'night')).out, /\nnight +disabled +block /);
+  assert.match((await run('policies', 'enable', 'night')).out, /\nnight +in force +block /);
+  assert.match(
+    (await run('policies', 'disable', 'nihgt')).err,
+    /there is no policy "nihgt", the nearest known one is "night"/,
+  );
   assert.equal((await run('policies', 'remove', 'night')).out, 'no policies\n');
   const gone = await run('policies', 'remove', 'night');
   assert.deepEqual([gone.code, /there is no policy "night"/.test(gone.err)], [1, true]);
@@ -98,6 +104,13 @@ test('commands about policies, clients, services and records', async (t) => {
   assert.match((await run('check', 'tiktok.com')).out, /^tiktok\.com: allowed/);
   assert.equal((await run('check', 'tiktok.com', '--client', 'x')).code, 2);
   assert.match((await run('services', 'set', 'facebook')).out, /^blocked +facebook +social/);
+  const blocked = async (...argv: string[]) =>
+    (JSON.parse((await run('--json', 'services', ...argv)).out) as { services: string[] }).services;
+  assert.deepEqual(await blocked('block', 'TikTok', 'youtube'), ['facebook', 'tiktok', 'youtube']);
+  const slip = await run('services', 'block', 'reddit', 'Facebok');
+  assert.equal(slip.code, 2);
+  assert.match(slip.err, /there is no service "Facebok", the nearest known one is "facebook";/);
+  assert.deepEqual(await blocked('unblock', 'facebook', 'reddit'), ['tiktok', 'youtube']);
   assert.match(
     (await run('services', 'safe-search', 'on', '--engine', 'bing')).out,
     /on for bing;/,
@@ -111,7 +124,7 @@ test('commands about policies, clients, services and records', async (t) => {
 });
 
 test('commands for people', async (t) => {
-  const { folder, http } = await openDoors(t);
+  const { folder, http, store } = await openDoors(t);
   const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
   assert.match((await run('status')).out, /^Sluice +1\.2\.3, ok\n(.*\n)*log dropped +0\n/);
   assert.match((await run('pause', '5')).out, /^paused until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n$/);
@@ -125,6 +138,20 @@ test('commands for people', async (t) => {
   assert.match((await run('lists', 'show', 'none')).err, /there is no list "none"/);
   assert.match((await run('lists', 'refresh')).out, /1 names in all/);
   assert.match((await run('lists', 'add', 'N', 'https://n.example/')).out, /names in all/);
+  const use = ['--action', 'allow', '--match', 'exact', '--allow-wide'];
+  assert.equal((await run('lists', 'add', 'Wide', 'https://w.example/', ...use)).code, 0);
+  const source = { name: 'Wide', url: 'https://w.example/', format: 'auto', enabled: true };
+  const isWide = ({ name }: { name: string }) => name === 'Wide';
+  assert.deepEqual(store.config.lists.find(isWide), {
+    ...{ ...source, action: 'allow', match: 'exact', allowWide: true },
+  });
+  assert.equal((await run('lists', 'change', 'Wide', '--action', 'block')).code, 0);
+  assert.deepEqual(store.config.lists.find(isWide), { ...source, match: 'exact', allowWide: true });
+  await run('lists', 'change', 'Wide', '--match', 'subdomains', '--no-allow-wide');
+  assert.deepEqual(store.config.lists.find(isWide), source);
+  assert.match((await run('lists', 'change', 'Wide')).err, /write --action, --match or/);
+  assert.equal((await run('lists', 'change', 'None', '--allow-wide')).code, 1);
+  assert.equal((await run('lists', 'add', 'X', 'https://x.example/', '--action', 'no')).code, 2);
   assert.match((await run('lists', 'disable', 'N')).out, /names in all/);
   assert.match((await run('lists', 'remove', 'N')).out, /names in all/);
   assert.equal(
@@ -151,6 +178,13 @@ test('imports, backups and the catalogue', async (t) => {
   assert.equal((await run('rules')).out, '||bad.example^\n');
   assert.equal((await run('import', hosts, '--only', 'nothing')).code, 2);
   assert.match((await run('import', join(folder, 'none'))).err, /none cannot be read/);
+
+  const pihole = join(folder, 'pihole.toml');
+  await writeFile(pihole, '[dns]\n  upstreams = ["192.0.2.53"]\n');
+  assert.match(
+    (await run('import', pihole, '--dry-run')).out,
+    /\n {2}1 upstreams, replaces the 4 servers there are: 192\.0\.2\.53/,
+  );
 
   const backup = join(folder, 'backup.json');
   assert.equal((await run('settings', 'export', backup)).out, `Written to ${backup}.\n`);

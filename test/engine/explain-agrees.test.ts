@@ -13,6 +13,8 @@ import { explain } from '../../main/engine/explain.ts';
 import { LIST_ID_NONE } from '../../main/engine/policy.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import { parseAddress } from '../../main/net/client-address.ts';
+import { nameMatches } from '../../main/service/check-matches.ts';
+import { whySentence } from '../../main/service/check-why.ts';
 import { Filters } from '../../main/service/filters.ts';
 import { buildPolicy } from '../../main/service/policy-builder.ts';
 import { question, replyTo } from '../support/dns-wire.ts';
@@ -50,7 +52,10 @@ const policies = fc.uniqueArray(
       { maxLength: 3 },
     ),
     clients: fc.subarray(['one', 'kids', '198.51.100.0/24'], { maxLength: 1 }),
-    redirect: fc.constant({ addresses: ['192.0.2.100'], name: '' }),
+    redirect: fc.constantFrom(
+      { addresses: ['192.0.2.100'], name: '' },
+      { addresses: [], name: 'x.d.example' },
+    ),
   }),
   { maxLength: 3, selector: ({ name }) => name },
 );
@@ -79,6 +84,12 @@ function configOf(made: typeof world extends fc.Arbitrary<infer World> ? World :
     ],
     groups: [{ name: 'kids', rules: groupRules, filtering: groupFiltering }],
   });
+}
+
+function namingOf(config: Config): Parameters<typeof nameMatches>[1] {
+  const lists = { listNames: new Map<number, string>(), ruleText: () => '' };
+  const names = new Map<number, string>();
+  return { ...{ config, lists, names, firstRules: [], group: config.groups[0], nowMs: 0 } };
 }
 
 test('explain and Engine.handle decide alike, and name the same rule', () => {
@@ -117,6 +128,14 @@ test('explain and Engine.handle decide alike, and name the same rule', () => {
         [OUTCOMES[now.outcome], REASONS[now.reason], now.rcode, now.listId, now.matchedLabels],
         [logged.outcome, logged.reason, logged.rcode, logged.listId, logged.matchedLabels],
       );
+      const told = whySentence({
+        ...{ found, group: 'kids', filtering: made.filtering, further: undefined, nowMs: 0 },
+        ...{ addressList: '', matches: nameMatches(found.matches, namingOf(config)) },
+      });
+      if (found.decision === 'allowed') {
+        assert.match(told, / is allowed because /);
+        if (found.isOn) assert.doesNotMatch(told, /something else|is blocked/);
+      }
       const winners = found.matches.filter(({ won }) => won);
       assert.ok(winners.length <= 1 && winners.every(({ applies }) => applies));
       const [winner] = winners;

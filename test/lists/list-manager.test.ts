@@ -397,6 +397,8 @@ describe('settings', () => {
       },
     ]);
     assert.equal(status.names, 2);
+    const { lines, rules, comments } = status;
+    assert.deepEqual({ lines, rules, comments }, { lines: 20_003, rules: 20_001, comments: 1 });
   });
 
   test('close ends a download in progress and is idempotent', async (t) => {

@@ -116,7 +116,7 @@ describeWindow('clients and backup', (lab) => {
     await panel.getByRole('button', { name: 'Look into it' }).click();
     await panel.getByText('3 new, 1 already here').waitFor();
     await panel.getByText('2 × A regular expression that looks behind itself.').waitFor();
-    await panel.getByText('Its upstream servers replace those that are set here.').waitFor();
+    await panel.getByText('1 new, replaces the 4 servers there are').waitFor();
     await panel.getByLabel('Upstream servers').uncheck();
     await panel.getByRole('button', { name: 'Take over what is chosen' }).click();
     await panel.getByText('Taken over', { exact: true }).waitFor();

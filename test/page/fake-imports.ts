@@ -19,10 +19,28 @@ function report(): Omit<MethodOutput<'import.preview'>, 'applied'> {
   return {
     program: 'Pi-hole Teleporter archive (version 6)',
     taken: [
-      { section: 'lists', count: 3, known: 1, examples: ['https://lists.example/a.txt'] },
-      { section: 'rules', count: 41, known: 0, examples: ['||ads.example^', '@@||shop.example^'] },
-      { section: 'records', count: 2, known: 0, examples: ['nas.home.example A 192.168.1.10'] },
-      { section: 'upstreams', count: 1, known: 0, examples: ['9.9.9.9'] },
+      {
+        section: 'lists',
+        count: 3,
+        known: 1,
+        replaced: 0,
+        examples: ['https://lists.example/a.txt'],
+      },
+      {
+        section: 'rules',
+        count: 41,
+        known: 0,
+        replaced: 0,
+        examples: ['||ads.example^', '@@||shop.example^'],
+      },
+      {
+        section: 'records',
+        count: 2,
+        known: 0,
+        replaced: 0,
+        examples: ['nas.home.example A 192.168.1.10'],
+      },
+      { section: 'upstreams', count: 1, known: 0, replaced: 4, examples: ['9.9.9.9'] },
     ],
     notTaken: [
       {

@@ -6,7 +6,8 @@ type Known = Omit<MethodOutput<'catalogue.list'>['lists'][number], 'added'>;
 /** A list that was never fetched. */
 export function newList(name: string, url: string): ListStatus {
   return {
-    ...{ name, url, format: 'auto', enabled: true, names: 0, ignored: [] },
+    ...{ name, url, format: 'auto', enabled: true, names: 0 },
+    ...{ lines: 0, rules: 0, comments: 0, ignored: [] },
     ...{ updatedAtMs: null, checkedAtMs: null, state: 'waiting', error: '' },
     ...{ change: null, quarantine: null, generations: [], rolledBack: false },
   };
@@ -40,6 +41,7 @@ function stevenBlack(nowMs: number): ListStatus {
     ...newList('StevenBlack', 'https://lists.example/hosts'),
     format: 'hosts',
     names: 141_204,
+    ...{ lines: 141_534, rules: 141_390, comments: 99 },
     ignored: [
       {
         reason: 'not a host name',

@@ -207,10 +207,14 @@ describe('clients', () => {
 });
 
 test('an import says what is new and what is known', () => {
-  const taken = { section: 'lists', count: 0, known: 4, examples: [] } as const;
+  const taken = { section: 'lists', count: 0, known: 4, replaced: 0, examples: [] } as const;
   assert.equal(describeTaken({ ...taken, examples: [] }), '4 already here');
   assert.equal(
     describeTaken({ ...taken, examples: [], count: 1_200 }),
     '1,200 new, 4 already here',
+  );
+  assert.equal(
+    describeTaken({ section: 'upstreams', count: 1, known: 0, replaced: 4, examples: [] }),
+    '1 new, replaces the 4 servers there are',
   );
 });

@@ -11,6 +11,8 @@ describeWindow('lists', (lab) => {
       await failed.innerText(),
       /Update failed[^]*serves a web page \(HTML\), not a list\.\s+The copy from before stays in use/,
     );
+    await page.getByText('141,534 lines: 141,390 with rules, 99 comments or blank').waitFor();
+    assert.doesNotMatch(await failed.innerText(), / lines: /);
     assert.equal(await page.getByText('0.0.0.0 _dmarc').isVisible(), false);
     await page.getByText('45 lines ignored').click();
     await page.getByText('0.0.0.0 _dmarc').waitFor();

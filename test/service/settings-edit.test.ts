@@ -21,18 +21,18 @@ const TEMPLATE = readFileSync(resourcePath('sluice.yaml'), 'utf8');
 
 function addRule(text: string, rule: string): string {
   const plan = planAddRule(readSettings(text, 'f').config, rule);
-  return plan ? editSection(text, 'rules', plan.change, plan.wanted) : text;
+  return plan ? editSection(text, 'rules', plan.change, plan.wanted).text : text;
 }
 
 function removeRule(text: string, rule: string): string {
   const plan = planRemoveRule(readSettings(text, 'f').config, rule);
   assert.ok(plan);
-  return editSection(text, 'rules', plan.change, plan.wanted);
+  return editSection(text, 'rules', plan.change, plan.wanted).text;
 }
 
 function editLists(text: string, plan: (config: Config) => ReturnType<typeof planAddList>): string {
   const planned = plan(readSettings(text, 'f').config);
-  return planned ? editSection(text, 'lists', planned.change, planned.wanted) : text;
+  return planned ? editSection(text, 'lists', planned.change, planned.wanted).text : text;
 }
 
 /** Lines of `text` that are not in `other`, in order. */
@@ -205,7 +205,7 @@ test('any sequence of edits: the file reads as wanted, and no comment is lost', 
           ? tryPlan(() => planRemoveRule(before, rule))
           : planAddRule(before, rule);
         if (!plan) continue;
-        text = editSection(text, 'rules', plan.change, plan.wanted);
+        text = editSection(text, 'rules', plan.change, plan.wanted).text;
         const after = readSettings(text, 'f').config;
         assert.deepEqual(after, { ...before, rules: plan.wanted });
         for (const comment of fixed) assert.ok(text.includes(comment), `${comment} in\n${text}`);

@@ -39,6 +39,8 @@ export interface LineState {
   isInside: boolean;
   /** unbound: zones whose data holds for the names below, too. */
   readonly redirects: Set<string>;
+  /** Zones of type transparent: their local-data answers all the same. */
+  readonly openZones: Set<string>;
   /** RPZ: of records that name none. */
   ttlSeconds: number;
 }
@@ -63,6 +65,7 @@ export class Line {
     owner: '',
     isInside: false,
     redirects: new Set(),
+    openZones: new Set(),
     ttlSeconds: 3_600,
   };
   readonly #isOwn: boolean;

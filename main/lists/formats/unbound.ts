@@ -6,12 +6,16 @@
  *   refuse, always_refuse                  answer REFUSED        always_nodata   answer no data
  *   deny, always_deny                      give no answer
  *   redirect                               blocks; its local-data answers for all names below
- *   transparent and its kin                let names pass: not a rule
+ *   transparent, always_transparent        allow the name and everything below it
+ *   other types                            not a rule
+ *
+ * In unbound the closest zone decides; here an exception holds whatever zone is below it, but for
+ * the local-data of a transparent zone, which stands after it.
  *
  * local-data answers for its very name, or with a redirect zone before it for all below. One with
  * 0.0.0.0 or :: blocks.
  */
-import { FLAG_EXACT } from '../../engine/domain-table.ts';
+import { FLAG_EXACT, FLAG_IMPORTANT } from '../../engine/domain-table.ts';
 import type { RewriteText } from '../../engine/rule-terms.ts';
 import { cnameRewrite, NULL_ADDRESSES, recordRewrite } from './dns-rewrite.ts';
 import { groupsOf } from './groups.ts';
@@ -32,7 +36,9 @@ const ZONE_ANSWERS: Readonly<Record<string, RewriteText | null>> = {
   always_deny: { drop: true },
   inform_deny: { drop: true },
 };
-const REDIRECTS_MAX = 65_536;
+const OPEN_ZONES = new Set(['transparent', 'always_transparent']);
+/** Zones whose local-data is read in another way, of each kind. */
+const ZONES_MAX = 65_536;
 /** Of a record that names none, and the longest. */
 const TTL_SECONDS = 3_600;
 const TTL_SECONDS_MAX = 86_400;
@@ -63,12 +69,20 @@ const ZONE = /^"?([^"\s]+)"?\s+"?(\w+)"?\s*(?:#.*)?$/;
 
 function parseZone(line: Line, rest: string): Verdict {
   const [name, type] = groupsOf(ZONE, rest.replaceAll("'", '"'));
+  if (OPEN_ZONES.has(type)) return parseOpenZone(line, name, type);
   if (!Object.hasOwn(ZONE_ANSWERS, type)) return VERDICT.unbound;
   const rewrite = ZONE_ANSWERS[type] ?? null;
-  if (type === 'redirect' && line.state.redirects.size < REDIRECTS_MAX) {
+  if (type === 'redirect' && line.state.redirects.size < ZONES_MAX) {
     line.state.redirects.add(bareName(name));
   }
   return line.takeText(name, line.flagsOf(false), rewrite === null ? null : { rewrite });
+}
+
+/** unbound does not look at the local-data of an always_transparent one. */
+function parseOpenZone(line: Line, name: string, type: string): Verdict {
+  const { openZones } = line.state;
+  if (type === 'transparent' && openZones.size < ZONES_MAX) openZones.add(bareName(name));
+  return line.takeText(name, line.flagsOf(true), null);
 }
 
 const DATA = /^(["'])(\S+)\s+(.*)\1\s*(?:#.*)?$/;
@@ -79,7 +93,10 @@ function parseData(line: Line, rest: string): Verdict {
   const [ttl, typeText, value] = groupsOf(RECORD, record);
   if (name === '' || typeText === '') return VERDICT.unbound;
   const isExact = !line.state.redirects.has(bareName(name));
-  const flags = line.flagsOf(false) | (isExact ? FLAG_EXACT : 0);
+  const flags =
+    line.flagsOf(false) |
+    (isExact ? FLAG_EXACT : 0) |
+    (isInside(name, line.state.openZones) ? FLAG_IMPORTANT : 0);
   if (/^(?:A|AAAA)$/i.test(typeText) && NULL_ADDRESSES.has(value)) {
     return line.takeText(name, flags, null);
   }
@@ -91,6 +108,17 @@ function answerOf(type: string, value: string, ttl: string): RewriteText | null 
   if (type === 'CNAME') return cnameRewrite(value);
   const seconds = ttl === '' ? TTL_SECONDS : Math.min(Number(ttl), TTL_SECONDS_MAX);
   return recordRewrite(recordType(type), value, seconds);
+}
+
+function isInside(name: string, zones: ReadonlySet<string>): boolean {
+  if (zones.size === 0) return false;
+  let rest = bareName(name);
+  for (;;) {
+    if (zones.has(rest)) return true;
+    const dot = rest.indexOf('.');
+    if (dot < 0) return false;
+    rest = rest.slice(dot + 1);
+  }
 }
 
 function bareName(name: string): string {

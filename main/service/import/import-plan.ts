@@ -2,6 +2,7 @@
  * Merges what was found in another program's file into the settings: adds what is new, leaves out
  * what is there, and replaces the upstreams. Pure; run for a preview, and inside the edit.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../contract/config.ts';
 import { IMPORT_SECTIONS, type ImportSection } from '../../contract/import-methods.ts';
 import { LIMITS } from '../../contract/limits.ts';
@@ -20,6 +21,7 @@ export interface Taken {
   readonly section: ImportSection;
   count: number;
   known: number;
+  replaced: number;
   readonly examples: string[];
 }
 
@@ -47,7 +49,8 @@ class Merger {
   readonly #taken: Taken[] = [];
   /** Names of the draft's lists → names in the settings. */
   readonly #listNames = new Map<string, string>();
-  readonly #added = new Set<unknown>();
+  /** What was added, and how the report shows it. */
+  readonly #added = new Map<unknown, string>();
 
   constructor(config: Config, draft: ImportDraft) {
     this.#config = config;
@@ -60,7 +63,7 @@ class Merger {
   }
 
   merge(section: ImportSection): void {
-    const taken: Taken = { section, count: 0, known: 0, examples: [] };
+    const taken: Taken = { section, count: 0, known: 0, replaced: 0, examples: [] };
     switch (section) {
       case 'lists':
         this.#mergeLists(taken);
@@ -195,7 +198,11 @@ class Merger {
     const { dns } = this.#config;
     const { upstreams, bootstrap, suffixes } = this.#draft;
     const replace = (there: string[], found: readonly string[]): void => {
-      if (found.length === 0) return;
+      if (found.length === 0 || isDeepStrictEqual(there, found)) {
+        taken.known += found.length;
+        return;
+      }
+      taken.replaced += there.length;
       const before = new Set(there.splice(0));
       for (const server of found) {
         if (before.has(server)) taken.known++;
@@ -211,6 +218,11 @@ class Merger {
         this.#notes.add('upstreams', suffix, `only ${String(MAX_SUFFIXES)} suffixes can be set`);
         continue;
       }
+      if (isDeepStrictEqual(dns.suffixes[suffix], servers)) {
+        taken.known++;
+        continue;
+      }
+      taken.replaced += dns.suffixes[suffix]?.length ?? 0;
       dns.suffixes[suffix] = servers;
       this.#note(taken, `${suffix}: ${servers.join(', ')}`);
     }
@@ -218,7 +230,7 @@ class Merger {
 
   #add<Entry>(taken: Taken, there: Entry[], entry: Entry, text: string): void {
     there.push(entry);
-    this.#added.add(entry);
+    this.#added.set(entry, text);
     this.#note(taken, text);
   }
 
@@ -236,7 +248,11 @@ class Merger {
     if (!this.#added.has(entries[index])) return false;
     const [dropped] = entries.splice(index, 1);
     const taken = this.#taken.find((one) => one.section === section);
-    if (taken) taken.count--;
+    if (taken) {
+      taken.count--;
+      const shown = taken.examples.indexOf(this.#added.get(dropped) ?? '');
+      if (shown >= 0) taken.examples.splice(shown, 1);
+    }
     const text = typeof dropped === 'string' ? dropped : JSON.stringify(dropped);
     this.#notes.add(section, text, why);
     return true;

@@ -326,6 +326,29 @@ describe('merging', () => {
       ['A'],
     );
     assert.ok(plan.notTaken.some(({ section }) => section === 'records'));
+    const [taken] = plan.taken;
+    assert.deepEqual([taken?.count, taken?.examples], [1, ['nas.lan A 192.168.1.2']]);
+  });
+
+  test('servers replace those there are; comments beside them stay', async () => {
+    const draft = await read(ADGUARD_HOME);
+    const [first = '', second = ''] = draft.upstreams;
+    const blocks = `    - 192.0.2.1 # gone\n    - ${second} # kept\n`;
+    for (const [servers, after] of [
+      [' [192.0.2.1, 192.0.2.2] # mine', ` [ ${first}, ${second} ] # mine\n`],
+      [`\n    # mine\n${blocks}`, `\n    # mine\n    - ${first}\n    - ${second} # kept\n`],
+    ] as const) {
+      const text = `dns:\n  upstreams:${servers}\n  bootstrap: [192.0.2.9] # small\n`;
+      const { config } = readSettings(text, 'settings');
+      const plan = planImport(config, draft, ['upstreams']);
+      const [taken] = plan.taken;
+      assert.equal(taken?.replaced, 3);
+      const written = setSections(text, plan.wanted);
+      assert.ok(written.startsWith(`dns:\n  upstreams:${after}`), written);
+      assert.match(written, /\] # small\n/);
+      const again = planImport(plan.wanted, draft, ['upstreams']);
+      assert.deepEqual([again.taken[0]?.count, again.taken[0]?.replaced], [0, 0]);
+    }
   });
 });
 
