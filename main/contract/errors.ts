@@ -29,6 +29,7 @@ export const ERROR_CODES = {
   ALREADY_RUNNING: 'stop the other instance, or use another data folder',
   TAKEOVER_HELD: 'switch the other instance off first',
   TAKEOVER_FAILED: 'look at the reason; the system resolver is as it was before',
+  RIGHT_REFUSED: 'run the commands shown beside it in a terminal',
   RESTORE_FAILED: 'run "sluice restore" again, or set the servers of this machine by hand',
   TOO_MANY: 'close another subscriber or connection first',
   DISK_FULL: 'make room on the disk that holds the data folder',

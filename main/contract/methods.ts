@@ -134,6 +134,12 @@ export const METHODS = {
   /** Who keeps the system's resolver, what is covered and what is not. */
   network: { permission: 'read', input: none, output: networkSchema },
   /** Lets names go past the filter for at most five minutes, so that a login page opens. */
+  /** Installs a right of the ladder with the commands it shows, after a question for a password. */
+  right: {
+    permission: 'write',
+    input: z.strictObject({ id: z.string().max(64), change: z.enum(['install', 'remove']) }),
+    output: networkSchema,
+  },
   portal: {
     permission: 'write',
     input: z.strictObject({ open: z.boolean() }),

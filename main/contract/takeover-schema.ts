@@ -86,6 +86,8 @@ export const networkSchema = z.object({
       installs: z.string(),
       /** Commands that take it away again. */
       undo: z.string(),
+      /** What the method `right` can do of it. */
+      offers: z.enum(['install', 'remove', '']),
     }),
   ),
 });

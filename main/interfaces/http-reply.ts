@@ -42,6 +42,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   TOO_MANY: 429,
   TAKEOVER_HELD: 409,
   TAKEOVER_FAILED: 500,
+  RIGHT_REFUSED: 403,
   RESTORE_FAILED: 500,
   DISK_FULL: 507,
   INTERNAL: 500,

@@ -270,6 +270,7 @@ export class Service implements ServiceClient {
       restore: () => takeover.giveBack(),
       network: () => takeover.network(),
       portal: ({ open }) => takeover.portal(open),
+      right: ({ id, change }) => takeover.right(id, change),
       'queries.search': (input) => log.search(input),
       statistics: (input) => log.statistics(input),
       check: async (input) => {

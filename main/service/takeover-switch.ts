@@ -17,7 +17,14 @@ const START_AGAIN_MS = 10_000;
 /** What the switch needs of system-dns/system-dns.ts. */
 export type SystemDnsPart = Pick<
   SystemDns,
-  'state' | 'portal' | 'takeOver' | 'giveBack' | 'openPortal' | 'closePortal' | 'network'
+  | 'state'
+  | 'portal'
+  | 'takeOver'
+  | 'giveBack'
+  | 'openPortal'
+  | 'closePortal'
+  | 'network'
+  | 'changeRight'
 >;
 
 export interface TakeoverSwitchOptions {
@@ -76,6 +83,12 @@ export class TakeoverSwitch {
 
   async network(): Promise<NetworkStatus> {
     return { takeover: this.status, ...plainNetwork(await this.#options.systemDns.network()) };
+  }
+
+  /** @throws AppError RIGHT_REFUSED */
+  async right(id: string, change: 'install' | 'remove'): Promise<NetworkStatus> {
+    await this.#options.systemDns.changeRight(id, change);
+    return this.network();
   }
 
   /** The state has changed: a takeover that is not wholly in force is a problem. */

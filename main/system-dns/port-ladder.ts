@@ -1,13 +1,15 @@
 /**
  * Rights without root: which ways to port 53, and to the resolver's settings, this machine offers,
  * in the order in which they should be tried. Each comes with the very commands that install it, for
- * a person to read and run, and those that take it away again. Reads only; installs nothing.
+ * a person to read and run, and those that take it away again. Reads only; rights.ts installs.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 export type RungState = 'works' | 'possible' | 'not here';
+
+export type RightChange = 'install' | 'remove';
 
 export interface Rung {
   readonly id: 'allowed' | 'owner-port' | 'no-password' | 'low-ports' | 'service';
@@ -19,7 +21,11 @@ export interface Rung {
   readonly installs: string;
   /** Commands that take it away. */
   readonly undo: string;
+  /** What Sluice can do of it for a person who agrees; see rights.ts. */
+  readonly offers: RightChange | '';
 }
+
+type PlainRung = Omit<Rung, 'offers'>;
 
 export interface LadderFacts {
   /** First port that everybody may bind: ip_unprivileged_port_start. */
@@ -34,6 +40,8 @@ export interface LadderFacts {
   readonly isService: boolean;
   /** The polkit rule of `no-password` is there. */
   readonly hasRule: boolean;
+  /** The setting of `low-ports` is there. */
+  readonly hasLowPorts: boolean;
   readonly userName: string;
   /** What starts this program without a window, for a service. */
   readonly command: string;
@@ -58,12 +66,23 @@ export function ladderFacts(ownerTakesPort: boolean, proc = '/proc'): LadderFact
     hasSystemd: read(`${proc}/1/comm`).trim() === 'systemd',
     isService: process.env['INVOCATION_ID'] !== undefined,
     hasRule: existsSync(RULE_FILE),
+    hasLowPorts: existsSync(SYSCTL_FILE),
     userName: userName(),
     command: programCommand(),
   };
 }
 
+/** Rights for the program that runs; a service of the system would be another. */
+const OFFERED: readonly Rung['id'][] = ['low-ports', 'no-password'];
+
 export function portLadder(facts: LadderFacts): Rung[] {
+  return plainLadder(facts).map((rung) => {
+    const isOffered = OFFERED.includes(rung.id) && rung.state !== 'not here';
+    return { ...rung, offers: !isOffered ? '' : rung.state === 'works' ? 'remove' : 'install' };
+  });
+}
+
+function plainLadder(facts: LadderFacts): PlainRung[] {
   const isAllowed = facts.isRoot || facts.mayBind || facts.lowestFreePort <= DNS_PORT;
   return [
     {
@@ -85,17 +104,7 @@ export function portLadder(facts: LadderFacts): Rung[] {
       ...{ installs: '', undo: '' },
     },
     passwordRung(facts),
-    {
-      id: 'low-ports',
-      state: isAllowed ? 'not here' : 'possible',
-      title: 'Allow ports from 53 to every program of this machine',
-      explains:
-        'One setting of the kernel, kept over restarts. It allows ports 53 to 1023 to every ' +
-        'program, not only to Sluice. Start Sluice again afterwards.',
-      installs: `${writeCommand(SYSCTL_FILE, [`net.ipv4.ip_unprivileged_port_start = ${String(DNS_PORT)}`])}
-sudo sysctl -p ${SYSCTL_FILE}`,
-      undo: `sudo rm ${SYSCTL_FILE}\nsudo sysctl net.ipv4.ip_unprivileged_port_start=1024`,
-    },
+    lowPortsRung(facts, isAllowed),
     {
       id: 'service',
       state: facts.hasSystemd && !facts.isService ? 'possible' : 'not here',
@@ -111,8 +120,22 @@ sudo systemctl enable --now sluice.service`,
   ];
 }
 
+function lowPortsRung({ hasLowPorts }: LadderFacts, isAllowed: boolean): PlainRung {
+  return {
+    id: 'low-ports',
+    state: hasLowPorts ? 'works' : isAllowed ? 'not here' : 'possible',
+    title: 'Allow ports from 53 to every program of this machine',
+    explains:
+      'One setting of the kernel, kept over restarts. It allows ports 53 to 1023 to every ' +
+      'program, not only to Sluice. Start Sluice again afterwards.',
+    installs: `${writeCommand(SYSCTL_FILE, [`net.ipv4.ip_unprivileged_port_start = ${String(DNS_PORT)}`])}
+sudo sysctl -p ${SYSCTL_FILE}`,
+    undo: `sudo rm ${SYSCTL_FILE}\nsudo sysctl net.ipv4.ip_unprivileged_port_start=1024`,
+  };
+}
+
 /** systemd-resolved asks polkit; the guardian could not answer a question for a password. */
-function passwordRung({ ownerTakesPort, isRoot, hasRule, userName }: LadderFacts): Rung {
+function passwordRung({ ownerTakesPort, isRoot, hasRule, userName }: LadderFacts): PlainRung {
   const isNeeded = ownerTakesPort && !isRoot;
   return {
     id: 'no-password',

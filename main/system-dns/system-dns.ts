@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AppError } from '../contract/errors.ts';
 import { findBypasses, type Bypass } from './bypasses.ts';
 import { runCommand } from './command.ts';
 import { REPORT_FILE, type GuardianReport } from './guardian-orders.ts';
@@ -13,12 +14,13 @@ import { JournalFile, type Journal } from './journal.ts';
 import { NetworkWatch, type NetworkEvent } from './network-watch.ts';
 import type { DnsServer, OwnerItem, ResolverOwner } from './owner.ts';
 import { detectAll, ownerInCharge, systemOwners } from './owners.ts';
-import { ladderFacts, portLadder, type Rung } from './port-ladder.ts';
+import { ladderFacts, portLadder, type RightChange, type Rung } from './port-ladder.ts';
 import { PortalMode, type PortalState } from './portal.ts';
 import { probePortal } from './portal-probe.ts';
 import { askServer, probeName } from './probe.ts';
 import { journalDirectory } from './restore-now.ts';
 import type { RestoreReport } from './restore.ts';
+import { changeRight } from './rights.ts';
 import { askStub } from './stub-probe.ts';
 import { Takeover, type Probes, type TakeoverState } from './takeover.ts';
 
@@ -189,6 +191,20 @@ export class SystemDns {
       bypasses: findBypasses(),
       ladder: portLadder(ladderFacts(found?.detection.takesPort ?? false)),
     };
+  }
+
+  /**
+   * Installs a right of the ladder as its commands say, or takes it away; the person is asked for a
+   * password.
+   *
+   * @throws AppError RIGHT_REFUSED
+   */
+  async changeRight(id: string, change: RightChange): Promise<void> {
+    const found = await ownerInCharge(this.#owners);
+    const ladder = portLadder(ladderFacts(found?.detection.takesPort ?? false));
+    const rung = ladder.find((one) => one.id === id);
+    if (!rung) throw new AppError('RIGHT_REFUSED', `there is no right "${id}"`);
+    await changeRight(rung, change, runCommand);
   }
 
   /** Gives back and ends everything. Idempotent. Resolves when nothing of it runs. */

@@ -88,6 +88,17 @@ export class TakeoverState {
     });
   }
 
+  /** The person is asked for a password by the system. */
+  async changeRight(id: string, change: 'install' | 'remove'): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    await this.#change(async () => {
+      await this.#client.call('right', { id, change });
+      this.#toasts.show(change === 'install' ? 'It is installed.' : 'It is taken away.');
+    });
+    this.#isBusy = false;
+  }
+
   async #change(act: () => Promise<void>): Promise<void> {
     try {
       this.#failure = '';

@@ -16,6 +16,8 @@ const CALLS: [name: string, input: unknown][] = [
   ['takeover', {}],
   ['takeover', { extra: 1 }],
   ['network', {}],
+  ['right', { id: 'low-ports', change: 'install' }],
+  ['right', { id: 'low-ports', change: 'maybe' }],
   ['portal', { open: false }],
   ['portal', { open: 'yes' }],
   ['restore', {}],

@@ -187,12 +187,12 @@ export function fakeNetwork(takeover: Status['takeover'], nowMs: number): Method
     ],
     ladder: [
       {
-        ...{ id: 'owner-port', state: 'works', installs: '', undo: '' },
+        ...{ id: 'owner-port', state: 'works', installs: '', undo: '', offers: '' },
         title: 'The system resolver can ask another port',
         explains: 'systemd-resolved asks Sluice on the port it has. Nothing has to be installed.',
       },
       {
-        ...{ id: 'low-ports', state: 'possible' },
+        ...{ id: 'low-ports', state: 'possible', offers: 'install' },
         title: 'Allow ports from 53 to every program of this machine',
         explains: 'One setting of the kernel, kept over restarts.',
         installs:

@@ -57,6 +57,8 @@ export class FakeMethods {
       case 'network':
         if (this.networkFailure !== '') throw new FakeRefusal('INTERNAL', this.networkFailure);
         return fakeNetwork(this.status.takeover, Date.now());
+      case 'right':
+        throw new FakeRefusal('RIGHT_REFUSED', 'the question for a password was closed');
       case 'takeover':
       case 'restore':
       case 'portal':

@@ -205,7 +205,7 @@ describeWindow('pages', (lab) => {
   });
 
   test('network: the switch, what is covered, a login page, and the way back', async () => {
-    const { page, service } = await lab().open({ path: '#/network' });
+    const { page, service } = await lab().open({ path: '#/network', provoked: /status of 400/ });
     const whole = page.getByRole('switch', { name: 'Use Sluice for the whole machine' });
     await page.getByText('Sluice is off').first().waitFor();
     await whole.click();
@@ -228,6 +228,9 @@ describeWindow('pages', (lab) => {
     assert.deepEqual(service.callsOf('portal'), [{ open: true }, { open: false }]);
     await page.getByText('Commands, and how to take it away again').click();
     await page.getByText('sudo sysctl net.ipv4.ip_unprivileged_port_start=1024').waitFor();
+    await page.getByRole('button', { name: 'Run these commands' }).click();
+    await page.getByText('The question for a password was closed').waitFor();
+    assert.deepEqual(service.callsOf('right'), [{ id: 'low-ports', change: 'install' }]);
   });
 
   test('network: a takeover that fails says why; giving back needs no report', async () => {

@@ -306,6 +306,13 @@ export class FakeSystemDns implements SystemDnsPart {
     return this.portal;
   }
 
+  readonly rights: string[] = [];
+
+  changeRight(id: string, change: string): Promise<void> {
+    this.rights.push(`${change} ${id}`);
+    return Promise.resolve();
+  }
+
   closePortal(): SystemDnsPart['portal'] {
     this.portal = { phase: 'over', endsAtMs: null, servers: [] };
     return this.portal;

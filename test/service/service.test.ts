@@ -48,6 +48,7 @@ test('every method answers as its schema says', async (t) => {
     'settings.import': { path: backup },
     pause: { minutes: 5 },
     portal: { open: true },
+    right: { id: 'low-ports', change: 'install' },
     'policies.put': { policy: { name: 'p', action: 'block', domains: ['p.example'] } },
     'policies.remove': { name: 'p' },
     'clients.put': { client: { name: 'c', ids: ['10.0.0.1'] } },

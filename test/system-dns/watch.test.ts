@@ -121,7 +121,7 @@ test('without servers of the network nothing is opened', () => {
 test('the ladder names what works, and the commands that install and remove the rest', async (t) => {
   const facts = {
     ...{ lowestFreePort: 1024, isRoot: false, mayBind: false, ownerTakesPort: true },
-    ...{ hasSystemd: true, isService: false, hasRule: false, userName: 'ann' },
+    ...{ hasSystemd: true, isService: false, hasRule: false, hasLowPorts: false, userName: 'ann' },
     command: '/usr/bin/sluice',
   };
   const states = (of: Partial<typeof facts>): string[] =>
