@@ -6,13 +6,21 @@ import { statfs } from 'node:fs/promises';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 
-/** Bytes that are free for this program in a directory. */
-export type FreeBytes = (directory: string) => Promise<number>;
+/** Bytes of the disk that holds a directory: those free for this program, and all. */
+export interface DiskRoom {
+  readonly free: number;
+  readonly total: number;
+}
+
+export type AskDisk = (directory: string) => Promise<DiskRoom>;
+
+/** Of a small disk an eighth stays free, and no more than LIMITS.diskReserveBytes. */
+const RESERVE_PART = 8;
 
 /** @throws the system's error, where a file system cannot be asked */
-export async function freeBytesIn(directory: string): Promise<number> {
-  const { bavail, bsize } = await statfs(directory);
-  return bavail * bsize;
+export async function askDisk(directory: string): Promise<DiskRoom> {
+  const { bavail, blocks, bsize } = await statfs(directory);
+  return { free: bavail * bsize, total: blocks * bsize };
 }
 
 /**
@@ -21,18 +29,16 @@ export async function freeBytesIn(directory: string): Promise<number> {
  *
  * @throws AppError DISK_FULL
  */
-export async function requireRoom(
-  directory: string,
-  bytes: number,
-  free: FreeBytes,
-): Promise<void> {
+export async function requireRoom(directory: string, bytes: number, ask: AskDisk): Promise<void> {
+  const disk = await ask(directory).catch(() => null);
   // A file system that cannot be asked is not known to be full.
-  const there = await free(directory).catch(() => Infinity);
-  const needed = bytes * 3 + LIMITS.diskReserveBytes;
-  if (there >= needed) return;
+  if (disk === null) return;
+  const { free, total } = disk;
+  const needed = bytes * 3 + Math.min(LIMITS.diskReserveBytes, total / RESERVE_PART);
+  if (free >= needed) return;
   throw new AppError(
     'DISK_FULL',
-    `no room for the list: ${inMiB(there)} free in ${directory}, ${inMiB(needed)} needed`,
+    `no room for the list: ${inMiB(free)} free in ${directory}, ${inMiB(needed)} needed`,
   );
 }
 

@@ -3,7 +3,7 @@
  */
 import { dirname } from 'node:path';
 import type { LookupFunction } from 'node:net';
-import { freeBytesIn, requireRoom, type FreeBytes } from './disk-space.ts';
+import { askDisk, requireRoom, type AskDisk } from './disk-space.ts';
 import type { Fetched } from './download.ts';
 import { copyLocalList, localPath } from './local-source.ts';
 import type { CopyMeta } from './meta.ts';
@@ -15,7 +15,7 @@ export interface FetchContext {
   /** Default LIMITS.listFetchMs. */
   readonly fetchMs?: number | undefined;
   /** Default: asks the system. */
-  readonly freeBytes?: FreeBytes | undefined;
+  readonly askDisk?: AskDisk | undefined;
 }
 
 /** Whether a list needs no network. */
@@ -36,7 +36,7 @@ export async function fetchList(
 ): Promise<Fetched | null> {
   const known = current?.url === url ? current : NOTHING_KNOWN;
   const makeRoom = (bytes: number): Promise<void> =>
-    requireRoom(dirname(target), bytes, context.freeBytes ?? freeBytesIn);
+    requireRoom(dirname(target), bytes, context.askDisk ?? askDisk);
   if (isLocal(url)) {
     const path = localPath(url, context.builtinDirectory);
     // Installed files may all bear the same time; built-in lists are small, so compare their bytes.

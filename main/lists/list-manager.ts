@@ -10,7 +10,7 @@ import type { ListSource } from '../contract/config.ts';
 import { AppError, toWire } from '../contract/errors.ts';
 import type { ListStatus } from '../contract/methods.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
-import type { FreeBytes } from './disk-space.ts';
+import type { AskDisk } from './disk-space.ts';
 import { isLocal } from './fetch-list.ts';
 import { ListSet, type List } from './list-set.ts';
 import { ListUpdater } from './list-updater.ts';
@@ -42,7 +42,7 @@ export interface ListManagerOptions {
   /** For tests: time of one download (default LIMITS.listFetchMs), and another compile thread. */
   readonly fetchMs?: number;
   /** For tests of full disks. */
-  readonly freeBytes?: FreeBytes;
+  readonly askDisk?: AskDisk;
   readonly compileEntry?: URL;
 }
 
@@ -81,7 +81,7 @@ export class ListManager {
       builtinDirectory: options.builtinDirectory,
       signal: this.#stop.signal,
       fetchMs: options.fetchMs,
-      freeBytes: options.freeBytes,
+      askDisk: options.askDisk,
       compileEntry: options.compileEntry,
       onProgress: (name, lines) => options.onProgress?.(name, lines),
       usedNames: async () => {

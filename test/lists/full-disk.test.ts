@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { LIMITS } from '../../main/contract/limits.ts';
+import type { AskDisk } from '../../main/lists/disk-space.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { listServer, serve } from './list-server.ts';
 import { names, open, source, type Setup } from './managed-lists.ts';
@@ -19,7 +20,7 @@ function errorOf({ manager }: Setup): string {
   return manager.statuses()[0]?.error ?? '';
 }
 
-async function inUse(t: TestContext, more?: { freeBytes: () => Promise<number> }) {
+async function inUse(t: TestContext, more?: { askDisk: AskDisk }) {
   const server = await listServer(t);
   const directory = await tempDir(t);
   server.answers.set('/a', serve(names(20)));
@@ -34,7 +35,9 @@ async function inUse(t: TestContext, more?: { freeBytes: () => Promise<number> }
 describe('before anything is stored', () => {
   test('a disk without room refuses a download and leaves the old list', async (t) => {
     let free = LIMITS.diskReserveBytes * 2;
-    const { directory, set } = await inUse(t, { freeBytes: () => Promise.resolve(free) });
+    const { directory, set } = await inUse(t, {
+      askDisk: () => Promise.resolve({ free, total: Infinity }),
+    });
     free = LIMITS.diskReserveBytes - 1;
     await set.manager.refresh();
     assert.match(errorOf(set), /no room for the list: 16\.0 MiB free in .*, 16\.\d MiB needed/);
@@ -46,6 +49,16 @@ describe('before anything is stored', () => {
     assert.ok(set.blocks('n29.example'));
   });
 
+  test('of a small disk an eighth stays free', async (t) => {
+    const total = LIMITS.diskReserveBytes;
+    let free = total / 4;
+    const more = { askDisk: () => Promise.resolve({ free, total }) };
+    const { set } = await inUse(t, more);
+    free = total / 8 - 1;
+    await set.manager.refresh();
+    assert.match(errorOf(set), /no room for the list: 2\.0 MiB free/);
+  });
+
   test('there must be room for the size that a file has, and its table', async (t) => {
     const directory = await tempDir(t);
     const path = join(directory, 'list.txt');
@@ -53,7 +66,7 @@ describe('before anything is stored', () => {
     const needed = LIMITS.diskReserveBytes + names(20_000).length * 3;
     let free = needed - 1;
     const sources = [source('A', pathToFileURL(path).href)];
-    const more = { freeBytes: () => Promise.resolve(free) };
+    const more = { askDisk: () => Promise.resolve({ free, total: Infinity }) };
     const set = await open(t, join(directory, 'lists'), sources, more);
     assert.match(errorOf(set), /no room/);
     free = needed;

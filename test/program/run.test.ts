@@ -252,7 +252,7 @@ test('lists add waits for the list, and says whether it is in use', async (t) =>
   await writeFile(join(home.folder, 'more.txt'), 'more.example\n');
   const good = add('More', `file://${home.folder}/more.txt`);
   assert.equal(await good.exited, 0, good.err);
-  assert.match(good.out, /^More +ok +1 /m);
+  assert.match(good.out, /^More +ok +domains +1 /m);
   const bad = add('Gone', `file://${home.folder}/gone.txt`);
   assert.equal(await bad.exited, 1);
   assert.match(bad.err, /^sluice: list "Gone" is in the settings now, but not in use: \S/);
