@@ -41,7 +41,7 @@ async function main(): Promise<void> {
       out: { type: 'string', default: 'bench/out' },
     },
   });
-  const kinds = makeKinds(Number(values.names));
+  const kinds = await makeKinds(Number(values.names));
   const times = kinds.map((): number[] => []);
   for (const { operation } of kinds) for (let index = 0; index < WARM_UP; index++) operation();
   for (let run = 0; run < Math.max(Number(values.runs), RUNS_MIN); run++) {

@@ -15,6 +15,7 @@ import { parseUpstream } from '../../main/net/upstream-address.ts';
 import { UpstreamPool } from '../../main/net/upstream-pool.ts';
 import { a, header, question, records, replyTo, soa } from '../../test/support/dns-wire.ts';
 import { FakeExchange, policy, table } from '../../test/support/engine-fakes.ts';
+import { filtersOf } from '../../test/support/filters.ts';
 
 export interface CostKind {
   readonly title: string;
@@ -67,13 +68,16 @@ class CountingClient implements Client {
   }
 }
 
+type PolicyParts = Parameters<typeof policy>[0];
+
 /** An engine and how to ask it. */
 class Bench {
   readonly client = new CountingClient();
   readonly out = new Uint8Array(4_096);
   readonly #engine: Engine;
 
-  constructor(exchange: Exchange, clock: Clock, listed: number) {
+  /** @param more  of the policy, beside the block list */
+  constructor(exchange: Exchange, clock: Clock, listed: number, more: PolicyParts = {}) {
     const names = Array.from({ length: listed }, (_, index) => `ads${String(index)}.bad.example`);
     this.#engine = new Engine({
       clock,
@@ -83,7 +87,8 @@ class Bench {
       counters: { slots: new Float64Array(COUNTER_BLOCK_SLOTS) },
     });
     const lists = table(names, ['fine.example']);
-    this.#engine.setPolicy(policy({ lists, cache: { entriesMax: 20_000, prefetch: false } }));
+    const cache = { entriesMax: 20_000, prefetch: false };
+    this.#engine.setPolicy(policy({ lists, cache, ...more }));
   }
 
   /** @returns bytes of the answer in `out`; -1 when it comes later */
@@ -141,8 +146,18 @@ function keep(
 }
 
 /** @param listed  names in the block list; at least VARIETY */
-export function makeKinds(listed: number): CostKind[] {
-  return [...localKinds(listed), staleKind(listed), forwardedKind(listed)];
+export async function makeKinds(listed: number): Promise<CostKind[]> {
+  const regex = await policyRegexKind(listed);
+  return [...localKinds(listed), regex, staleKind(listed), forwardedKind(listed)];
+}
+
+/** Blocked by an expression of a policy, of which there are some that do not match. */
+async function policyRegexKind(listed: number): Promise<CostKind> {
+  const regex = ['^shop[0-9]+\\.', '^ad-[a-z]+\\.', 'telemetry', '(^|\\.)pixel[0-9]*\\.'];
+  const parts = await filtersOf({ policies: [{ name: 'shops', action: 'block', regex }] });
+  const bench = new Bench(new FakeExchange(), new BenchClock(0), listed, parts);
+  const all = packets((index) => question(`shop${String(index)}.example`, 'A'));
+  return bench.kind('policy regex', all, { rcode: 0, answers: ['A 10 0.0.0.0'] });
 }
 
 function localKinds(listed: number): CostKind[] {

@@ -20,7 +20,7 @@ const LISTED = 2_000;
 
 const file = resolve(import.meta.dirname, '../../bench/results/cost.json');
 const committed = JSON.parse(readFileSync(file, 'utf8')) as CostResult;
-const kinds = makeKinds(LISTED);
+const kinds = await makeKinds(LISTED);
 
 test('the committed result has every kind, each from six runs or more', () => {
   assert.deepEqual(
