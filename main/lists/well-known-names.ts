@@ -13,7 +13,7 @@ export const WELL_KNOWN_NAMES: readonly string[] = (
   'twitch.tv paypal.com ebay.com ebay.co.uk bbc.co.uk www.bbc.com cnn.com nytimes.com ' +
   'theguardian.com spiegel.de www.heise.de web.de gmx.net lemonde.fr orange.fr repubblica.it ' +
   'elpais.com yandex.ru vk.com baidu.com qq.com taobao.com naver.com rakuten.co.jp yahoo.co.jp ' +
-  'duckduckgo.com bing.com www.bing.com mozilla.org www.mozilla.org debian.org deb.debian.org ' +
+  'duckduckgo.com bing.com www.bing.com mozilla.org www.mozilla.org debian.org www.debian.org ' +
   'ubuntu.com archive.ubuntu.com kernel.org python.org pypi.org nodejs.org npmjs.com docker.com ' +
   'cloudflare.com quad9.net letsencrypt.org w3.org ietf.org iana.org icann.org un.org europa.eu ' +
   'gov.uk usa.gov nasa.gov nih.gov mit.edu stanford.edu ox.ac.uk ethz.ch dropbox.com zoom.us ' +
