@@ -9,7 +9,7 @@
 import { LIMITS } from '../contract/limits.ts';
 import type { Answer } from './answer.ts';
 import type { NameView } from './domain-table.ts';
-import { HASH_SEED, hashByte, hashMix, lowerCase } from './name.ts';
+import { HASH_SEED, hashMix, hashSuffixes, lowerCase } from './name.ts';
 import { HEADER_BYTES } from './wire.ts';
 
 /** Hash of the root, which has no label. */
@@ -84,16 +84,9 @@ export class AnswerName implements NameView {
     return true;
   }
 
-  /** One pass from the last byte to the first; see name.ts. */
   #finish(): boolean {
-    const { name, labelStarts, suffixHashes } = this;
-    let running = HASH_SEED;
-    let at = this.nameLength - 1;
-    for (let label = this.labelCount - 1; label >= 0; label--) {
-      const labelStart = labelStarts[label] as number;
-      for (; at >= labelStart; at--) running = hashByte(running, name[at] as number);
-      suffixHashes[label] = hashMix(running);
-    }
+    const { name, nameLength, labelStarts, labelCount, suffixHashes } = this;
+    hashSuffixes(name, nameLength, labelStarts, labelCount, suffixHashes);
     return true;
   }
 }

@@ -104,3 +104,27 @@ export function readName(bytes: Uint8Array, start: number, end: number): string 
   }
   return text;
 }
+
+/**
+ * Hashes every suffix of a name in one pass from its last byte to its first.
+ *
+ * @param name           folded wire labels without root, name[0, length)
+ * @param labelStarts    offset of each label's length byte, labelStarts[0, labels)
+ * @param suffixHashes   gets the hash of the suffix that starts at label i
+ * Allocates nothing.
+ */
+export function hashSuffixes(
+  name: Uint8Array,
+  length: number,
+  labelStarts: Uint8Array,
+  labels: number,
+  suffixHashes: Int32Array,
+): void {
+  let running = HASH_SEED;
+  let at = length - 1;
+  for (let label = labels - 1; label >= 0; label--) {
+    const labelStart = labelStarts[label] as number;
+    for (; at >= labelStart; at--) running = hashByte(running, name[at] as number);
+    suffixHashes[label] = hashMix(running);
+  }
+}

@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../contract/limits.ts';
 import type { NameView } from '../engine/domain-table.ts';
-import { HASH_SEED, hashByte, hashMix, writeName } from '../engine/name.ts';
+import { hashSuffixes, writeName } from '../engine/name.ts';
 import type { ReplayFacts } from './meta.ts';
 
 /** Names between two looks at the clock. */
@@ -106,12 +106,8 @@ class NameReader implements NameView {
     for (let at = 0; at < this.nameLength; at += (this.name[at] as number) + 1) {
       this.labelStarts[this.labelCount++] = at;
     }
-    let running = HASH_SEED;
-    let label = this.labelCount - 1;
-    for (let at = this.nameLength - 1; at >= 0; at--) {
-      running = hashByte(running, this.name[at] as number);
-      if (at === this.labelStarts[label]) this.suffixHashes[label--] = hashMix(running);
-    }
+    const { name, nameLength, labelStarts, labelCount, suffixHashes } = this;
+    hashSuffixes(name, nameLength, labelStarts, labelCount, suffixHashes);
     return true;
   }
 }
