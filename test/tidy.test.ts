@@ -152,12 +152,12 @@ test('the engine types its outside too: no type from net, log or lists', () => {
   assert.deepEqual(broken, []);
 });
 
-test('a source file stays one thing: at most 400 lines, and it opens by saying what it is', () => {
+test('a source file stays one thing: at most 600 lines, and it opens by saying what it is', () => {
   const broken: string[] = [];
   for (const path of SOURCES) {
     const text = readFileSync(join(ROOT, path), 'utf8');
     const lines = text.split('\n').length;
-    if (lines > 400) broken.push(`${path}: ${String(lines)} lines; split it`);
+    if (lines > 600) broken.push(`${path}: ${String(lines)} lines; split it`);
     if (path.endsWith('.svelte')) {
       if (lines > 250) broken.push(`${path}: ${String(lines)} lines; split the component`);
     } else if (!/^(#!.*\n)?\/\*\*/.test(text)) {
