@@ -101,6 +101,8 @@ export const configSchema = z.strictObject({
         .default(['https://dns.quad9.net/dns-query', 'tls://1.1.1.1', '9.9.9.9', 'system']),
       /** Which of the upstreams is asked first. */
       strategy: z.enum(['in-order', 'fastest', 'race', 'spread']).default('in-order'),
+      /** Plain upstreams are asked in random letter case, which a forger would have to guess. */
+      mixedCase: z.boolean().default(true),
       /** Upstreams for a name and all names below it; the longest suffix wins. */
       suffixes: z
         .record(domainName, z.array(upstream).min(1).max(LIMITS.suffixServersMax))

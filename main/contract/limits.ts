@@ -130,6 +130,11 @@ export const LIMITS = {
   upstreamTcpConnectionsMax: 4,
   /** Questions of one upstream TCP connection that may be unanswered. */
   upstreamTcpPipelineMax: 128,
+  /**
+   * Zones of one upstream of which it is remembered whether it understands the usual form of a
+   * question there; the newer one stays. 22 bytes each, per data-plane thread.
+   */
+  upstreamZonesMax: 512,
 
   /** Distinct logged names that a new copy of a list is tried on, the most asked for first. */
   replayNamesMax: 20_000,

@@ -26,6 +26,8 @@ export const upstreamStateSchema = z.object({
   resumed: count,
   /** Why it failed last; '' when it does not. */
   trouble: z.string(),
+  /** What it does not understand and is asked without for a while; '' for nothing. */
+  askedWithout: z.string(),
 });
 
 /** One kept answer. */

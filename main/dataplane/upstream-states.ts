@@ -54,5 +54,6 @@ function merge(
     connections: sum('connections'),
     resumed: sum('resumed'),
     trouble: found.find(({ trouble }) => trouble !== '')?.trouble ?? '',
+    askedWithout: found.find(({ askedWithout }) => askedWithout !== '')?.askedWithout ?? '',
   };
 }

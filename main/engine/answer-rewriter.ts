@@ -1,16 +1,17 @@
 /**
- * Writes a kept answer anew, where it cannot stay as it is: records left out (answer-inspector.ts),
- * or another, longer question in front of it (an NXDOMAIN that covers names below, RFC 8020).
+ * Writes an answer anew, where it cannot stay as it is: records left out (answer-inspector.ts), odd
+ * replies (reply-repair.ts), or another, longer question in front of it (an NXDOMAIN that covers
+ * names below, RFC 8020).
  *
  * Bytes that move would leave compression pointers behind, so names are written out, but for what
- * points into the question. Only types that RFC 3597 §4 lets be compressed have names to write out;
- * the RDATA of all others is copied. Allocates once, at its first use.
+ * points into the question; in the RDATA of types newer than RFC 1035 that as well (RFC 3597 §4).
+ * The RDATA of types without names is copied. Allocates once, at its first use.
  */
 import { LIMITS } from '../contract/limits.ts';
 import { pointerAt } from './answer-name.ts';
 import { RECORDS_MAX, Answer } from './answer.ts';
 import { MARK_DROP, MARK_DROP_HINTS } from './answer-marks.ts';
-import { compressibleNames } from './reply-check.ts';
+import { namesInData } from './reply-check.ts';
 import {
   copyBytes,
   HEADER_BYTES,
@@ -33,12 +34,14 @@ export class AnswerRewriter {
   #shift = 0;
   #at = 0;
   #isFull = false;
+  #isMessage = false;
 
   /**
    * @param source          to be copied; not this object's own `answer`
    * @param questionLength  bytes of the question that `source` was given to
    * @param shift           bytes that the new question has more, at its front
    * @param marks           a MARK_ of answer-marks.ts a record; null keeps all
+   * @param isMessage       source.bytes is a message: header and question stand before the body
    * @returns               false when it does not parse or would not fit a message
    */
   rewrite(
@@ -46,6 +49,7 @@ export class AnswerRewriter {
     questionLength: number,
     shift: number,
     marks: Uint8Array | null,
+    isMessage = false,
   ): boolean {
     if (this.#image.length === 0) {
       this.#image = new Uint8Array(LIMITS.messageBytesMax + 2 * RECORDS_MAX);
@@ -53,6 +57,7 @@ export class AnswerRewriter {
     this.#source = source;
     this.#bodyOffset = HEADER_BYTES + questionLength;
     this.#shift = shift;
+    this.#isMessage = isMessage;
     this.#at = 0;
     this.#isFull = false;
     const { bytes, bodyAt, bodyLength, recordCount, answerCount, authorityCount } = source;
@@ -100,7 +105,7 @@ export class AnswerRewriter {
   #copyRecord(at: number, fixed: number, next: number, withoutHints: boolean): boolean {
     const image = this.#image;
     const { bytes } = this.#source;
-    if (!this.#copyName(at)) return false;
+    if (!this.#copyName(at, true)) return false;
     const fixedTo = this.#at;
     if (!this.#copy(fixed, RECORD_FIXED_BYTES)) return false;
     const dataAt = fixed + RECORD_FIXED_BYTES;
@@ -118,7 +123,7 @@ export class AnswerRewriter {
 
   /** RDATA, its names written out. */
   #copyData(type: number, dataAt: number, next: number): boolean {
-    const layout = compressibleNames(type);
+    const layout = namesInData(type);
     if (layout === null) return this.#copy(dataAt, next - dataAt);
     const { bytes } = this.#source;
     let at = dataAt + layout.before;
@@ -128,7 +133,7 @@ export class AnswerRewriter {
     }
     if (at > next || !this.#copy(dataAt, at - dataAt)) return false;
     for (let left = layout.names; left > 0; left--) {
-      if (!this.#copyName(at)) return false;
+      if (!this.#copyName(at, layout.pointers)) return false;
       at = skipName(bytes, at, next);
       if (at < 0) return false;
     }
@@ -161,8 +166,11 @@ export class AnswerRewriter {
     return true;
   }
 
-  /** A name with its pointers followed, but for the one that leads into the question. */
-  #copyName(start: number): boolean {
+  /**
+   * A name with its pointers followed, but for the one that leads into the question, if that may
+   * stay one or the question is not there to be copied.
+   */
+  #copyName(start: number, mayPoint: boolean): boolean {
     const { bytes, bodyAt, bodyLength } = this.#source;
     const end = bodyAt + bodyLength;
     let bound = this.#bodyOffset + bodyLength;
@@ -173,7 +181,7 @@ export class AnswerRewriter {
       const target = pointerAt(bytes, labelsEnd, end);
       if (target < HEADER_BYTES || target >= bound) return false;
       bound = target;
-      if (target < this.#bodyOffset) {
+      if (target < this.#bodyOffset && (mayPoint || !this.#isMessage)) {
         if (!this.#copy(labelsEnd, 2)) return false;
         writeUint16(this.#image, this.#at - 2, 0xc000 | (target + this.#shift));
         return true;

@@ -15,7 +15,7 @@ import { AnswerName, ROOT_HASH } from './answer-name.ts';
 import { MARK_DROP } from './answer-marks.ts';
 import type { Answer } from './answer.ts';
 import type { Query } from './query.ts';
-import { compressibleNames } from './reply-check.ts';
+import { namesInData } from './reply-check.ts';
 import { CLASS, readUint16, RECORD_FIXED_BYTES, recordEnd, skipName, TYPE } from './wire.ts';
 
 /** Names that kept records lead to; a forger's message must not cost more. */
@@ -140,8 +140,7 @@ function isProof(type: number): boolean {
 
 /** Where the target stands in the data of types that have just one; -1 for others. */
 function targetAt(bytes: Uint8Array, type: number, dataAt: number): number {
-  if (type === TYPE.svcb || type === TYPE.https) return dataAt + 2;
-  const layout = compressibleNames(type);
+  const layout = isProof(type) ? null : namesInData(type);
   if (layout?.names !== 1) return -1;
   let at = dataAt + layout.before;
   for (let left = layout.strings; left > 0; left--) at += 1 + (bytes[at] ?? 0);

@@ -1,9 +1,12 @@
 /**
- * Decides whether bytes from the network are the reply to a query of ours.
+ * Decides whether bytes from the network are the reply to a query of ours, and whether they are
+ * well-formed. Two judgements: a reply that is to the query shows that its server lives, whatever
+ * else is in it.
  *
  * Called by the upstreams in net/ for every datagram and TCP message before anything else looks at
  * it, in a data-plane thread. A mismatch is somebody else's message, perhaps a forgery: the caller
- * counts it and goes on waiting. A malformed reply is no reply: it is counted and never relayed.
+ * counts it and goes on waiting. A malformed reply is never relayed as it is: reply-repair.ts makes
+ * a well-formed one of what can be used.
  *
  * Strict and bounded: a compression pointer must point before the part of the name it stands in,
  * so loops cannot be (RFC 1035 §4.1.4); a name has at most 255 bytes; names inside the RDATA of
@@ -49,8 +52,13 @@ export function checkReply(
   for (let at = HEADER_BYTES; at < questionEnd; at++) {
     if (reply[at] !== query[at]) return REPLY_MISMATCH;
   }
-  if (((reply[2] as number) & FLAG.truncated) !== 0) return REPLY_OK;
-  return recordsAreWhole(reply, questionEnd, length) ? REPLY_OK : REPLY_MALFORMED;
+  return isWellFormed(reply, length, questionEnd) ? REPLY_OK : REPLY_MALFORMED;
+}
+
+/** Whether a reply to a query of ours is well-formed behind its question; TC: see `checkReply`. */
+export function isWellFormed(reply: Uint8Array, length: number, questionEnd: number): boolean {
+  const isTruncated = ((reply[2] as number) & FLAG.truncated) !== 0;
+  return isTruncated || recordsAreWhole(reply, questionEnd, length);
 }
 
 function headerMatches(reply: Uint8Array, query: Uint8Array): boolean {
@@ -76,10 +84,26 @@ function recordsAreWhole(reply: Uint8Array, start: number, length: number): bool
       if (optSeen || index < additionalFrom || reply[at] !== 0) return false;
       optSeen = true;
     }
-    if (!dataIsWhole(reply, fixed, next)) return false;
+    if (!dataIsWhole(reply, fixed, next, false)) return false;
     at = next;
   }
   return at === length;
+}
+
+/**
+ * Whether names and data of one record parse; compressed names are taken where they may not be.
+ *
+ * @param at     where its owner begins; `fixed` is behind the owner, `next` behind the record
+ * @param length end of the message, in which pointers are followed
+ */
+export function recordParses(
+  reply: Uint8Array,
+  at: number,
+  fixed: number,
+  next: number,
+  length: number,
+): boolean {
+  return nameEnd(reply, at, length, true) === fixed && dataIsWhole(reply, fixed, next, true);
 }
 
 /**
@@ -128,7 +152,7 @@ export interface DataLayout {
   readonly names: number;
   /** Fixed bytes behind those; ANY_NUMBER for any. */
   readonly behind: number;
-  /** Whether names may be compressed: types of RFC 1035, and leniently those of RFC 3597 §4. */
+  /** Whether names may be compressed: in types of RFC 1035 only. RFC 3597 §4. */
   readonly pointers: boolean;
 }
 
@@ -136,36 +160,38 @@ const ANY_NUMBER = -1;
 const layouts = new Map<number, DataLayout>();
 
 function layout(types: readonly number[], shape: Partial<DataLayout>): void {
-  const whole = { before: 0, strings: 0, names: 0, behind: 0, pointers: true, ...shape };
+  const whole = { before: 0, strings: 0, names: 0, behind: 0, pointers: false, ...shape };
   for (const type of types) layouts.set(type, whole);
 }
 
 layout([TYPE.a], { before: 4 });
 layout([TYPE.aaaa], { before: 16 });
-layout([2, 3, 4, 5, 7, 8, 9, 12, 39], { names: 1 }); // NS MD MF CNAME MB MG MR PTR DNAME
-layout([TYPE.soa], { names: 2, behind: 20 });
+layout([2, 3, 4, 5, 7, 8, 9, 12], { names: 1, pointers: true }); // NS MD MF CNAME MB MG MR PTR
+layout([TYPE.soa], { names: 2, behind: 20, pointers: true });
 layout([TYPE.hinfo], { strings: 2 });
 layout([TYPE.txt], { strings: ANY_NUMBER });
-layout([14, 17], { names: 2 }); // MINFO RP
-layout([15, 18, 21, 36], { before: 2, names: 1 }); // MX AFSDB RT KX
+layout([14], { names: 2, pointers: true }); // MINFO
+layout([15], { before: 2, names: 1, pointers: true }); // MX
+layout([17], { names: 2 }); // RP
+layout([18, 21, 36], { before: 2, names: 1 }); // AFSDB RT KX
 layout([26], { before: 2, names: 2 }); // PX
 layout([33], { before: 6, names: 1 }); // SRV
 layout([35], { before: 4, strings: 3, names: 1 }); // NAPTR
+layout([TYPE.dname], { names: 1 });
 layout([43], { before: 5, behind: ANY_NUMBER }); // DS
 layout([48], { before: 5, behind: ANY_NUMBER }); // DNSKEY
-// RRSIG, NSEC, SVCB and HTTPS forbid compression. RFC 4034 §3.1.7 and §4.1.1, RFC 9460 §2.2.
-layout([46], { before: 18, names: 1, behind: ANY_NUMBER, pointers: false });
-layout([47], { names: 1, behind: ANY_NUMBER, pointers: false });
-layout([64, 65], { before: 2, names: 1, behind: ANY_NUMBER, pointers: false });
+layout([TYPE.rrsig], { before: 18, names: 1, behind: ANY_NUMBER });
+layout([TYPE.nsec], { names: 1, behind: ANY_NUMBER });
+layout([TYPE.svcb, TYPE.https], { before: 2, names: 1, behind: ANY_NUMBER });
 
-/** Where the RDATA of a type has names that may be compressed; null when it has none. */
-export function compressibleNames(type: number): DataLayout | null {
+/** Where the RDATA of a type has names; null when it has none, or is not known. */
+export function namesInData(type: number): DataLayout | null {
   const known = layouts.get(type);
-  return known !== undefined && known.names > 0 && known.pointers ? known : null;
+  return known !== undefined && known.names > 0 ? known : null;
 }
 
 /** Whether the RDATA of the record whose type stands at `fixed` ends exactly at `end`. */
-function dataIsWhole(bytes: Uint8Array, fixed: number, end: number): boolean {
+function dataIsWhole(bytes: Uint8Array, fixed: number, end: number, anyPointers: boolean): boolean {
   const type = readUint16(bytes, fixed);
   const start = fixed + RECORD_FIXED_BYTES;
   if (type === TYPE.opt) return optionsAreWhole(bytes, start, end);
@@ -175,7 +201,7 @@ function dataIsWhole(bytes: Uint8Array, fixed: number, end: number): boolean {
   if (known.names === 0 && readUint16(bytes, fixed + 2) !== CLASS.internet) return true;
   let at = stringsEnd(bytes, start + known.before, end, known.strings);
   for (let index = 0; index < known.names && at >= 0; index++) {
-    at = nameEnd(bytes, at, end, known.pointers);
+    at = nameEnd(bytes, at, end, known.pointers || anyPointers);
   }
   if (at < 0) return false;
   // Parameters of SVCB are laid out as the options of OPT are. RFC 9460 §2.2.

@@ -106,7 +106,9 @@ export function upstreamsText({ strategy, upstreams }: MethodOutput<'upstreams.l
     one.roundTripUs === 0 ? '-' : duration(one.roundTripUs),
     count(one.answered),
     count(one.failures),
-    one.trouble,
+    one.trouble === '' && one.askedWithout !== ''
+      ? `asked without ${one.askedWithout}`
+      : one.trouble,
   ]);
   const head = ['upstream', 'protocol', 'state', 'round trip', 'answered', 'failed', ''];
   return `${table([head, ...rows])}\nstrategy ${strategy}`;

@@ -4,6 +4,7 @@
 import type { ExchangeResult } from '../engine/ports.ts';
 import type { WheelEntry } from './timer-wheel.ts';
 import type { UpstreamGroup } from './upstream-group.ts';
+import { OMIT_CASE, OMIT_OPT } from './upstream-quirks.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Why an attempt is made the way it is. */
@@ -13,8 +14,22 @@ export type AttemptPurpose =
   | 'without-edns'
   /** The server wants its fresh cookie in the question: again with it. RFC 7873 §5.3. */
   | 'with-cookie'
+  /** The reply may be about the letter case: again in lower case. */
+  | 'plain-case'
   /** The reply lacks what a forger cannot know (case, cookie): again over TCP, where nobody can forge. */
   | 'check';
+
+/** What made a reply of a server doubtful or no answer yet, so that it was asked again: a bit each. */
+export const DOUBT = { case: 1, opt: 2, cookie: 4, wrongCase: 8, bare: 16, broken: 32 } as const;
+
+/** A reply that is no positive answer, and how it was asked for. */
+export interface NegativeReply {
+  readonly upstream: Upstream;
+  /** OMIT_ bits of upstream-quirks.ts. */
+  readonly omits: number;
+  /** See replyRank. */
+  readonly rank: number;
+}
 
 /** What carries attempts: a UDP socket or a TCP connection. */
 export interface Carrier {
@@ -67,9 +82,14 @@ export class PendingExchange implements WheelEntry {
   sent = 0;
   /** Index of the server asked last. */
   asked = -1;
-  /** A SERVFAIL or the like that is given when nobody knows better. */
+  /** A SERVFAIL, or what is still to be confirmed, that is given when nobody knows better. */
   fallback: Buffer | null = null;
   fallbackIndex = -1;
+  #fallbackRank = Infinity;
+  /** What is being confirmed in a plainer form. */
+  negative: NegativeReply | null = null;
+  /** DOUBT bits of the servers asked again. */
+  #doubts: Map<Upstream, number> | null = null;
   /** Servers that answered SERVFAIL or the like; they are to blame when another knows better. */
   refusers: Upstream[] | null = null;
   /** Set after every server has refused at once; then they are tried once more. */
@@ -97,6 +117,26 @@ export class PendingExchange implements WheelEntry {
     this.group = group;
     this.order = order;
   }
+
+  /** Notes a doubt about a server's reply. @returns whether it is the first of its kind */
+  doubt(upstream: Upstream, kind: number): boolean {
+    this.#doubts ??= new Map();
+    const known = this.#doubts.get(upstream) ?? 0;
+    this.#doubts.set(upstream, known | kind);
+    return (known & kind) === 0;
+  }
+
+  hasDoubted(upstream: Upstream, kind: number): boolean {
+    return ((this.#doubts?.get(upstream) ?? 0) & kind) !== 0;
+  }
+
+  /** Keeps a reply for when nobody knows better; of two the one of lower rank. Not copied. */
+  offer(reply: Buffer, rank: number, upstream: Upstream): void {
+    if (rank >= this.#fallbackRank) return;
+    this.fallback = reply;
+    this.fallbackIndex = upstream.index;
+    this.#fallbackRank = rank;
+  }
 }
 
 /** One sending of a question. */
@@ -107,6 +147,7 @@ export class Attempt {
   /** As sent, ID and letter case included; owned by the attempt, since sending is asynchronous. */
   readonly query: Buffer;
   readonly hasOpt: boolean;
+  /** Its letters are not those of the engine's query. */
   readonly hasRandomCase: boolean;
   /** When it left; moved forward while a connection is being made. */
   sentUs: number;
@@ -114,6 +155,10 @@ export class Attempt {
   overTcp = false;
   /** The client cookie it carries; null for none. RFC 7873 §4. */
   cookie: Buffer | null = null;
+  /** Sent to a server that was down, in a plainer form than usual. */
+  isPlainProbe = false;
+  /** What can be used of its reply; set by verifyReply. */
+  reply: Buffer | null = null;
   /** Seconds that the reply spent in an HTTP cache. RFC 8484 §5.1. */
   ageSeconds = 0;
   /** Times it was moved to a fresh TCP connection because the old one closed. */
@@ -137,6 +182,11 @@ export class Attempt {
     this.hasOpt = hasOpt;
     this.hasRandomCase = hasRandomCase;
     this.sentUs = sentUs;
+  }
+
+  /** What it was asked without: OMIT_ bits. */
+  get omits(): number {
+    return (this.hasRandomCase ? 0 : OMIT_CASE) | (this.hasOpt ? 0 : OMIT_OPT);
   }
 
   /** Gives it to a carrier under an ID that is free there. */

@@ -7,8 +7,6 @@ import type { Random } from '../engine/ports.ts';
 import { cookieOption } from './upstream-message.ts';
 
 const CLIENT_BYTES = 8;
-/** Replies without a cookie, one after another, after which the server counts as without. */
-const MISSED_MAX = 3;
 const NO_COOKIE = Buffer.alloc(0);
 
 /** What was learned about a cookie. */
@@ -17,7 +15,7 @@ export type CookieVerdict =
   | 'fine'
   /** Not ours: somebody else's message. */
   | 'foreign'
-  /** Missing where it was there before: ask again over TCP. */
+  /** Missing where it was there before; upstream-quirks.ts counts how often that is. */
   | 'missing';
 
 /** The cookies of one server. */
@@ -27,7 +25,6 @@ export class UpstreamCookies {
   #server: Buffer = NO_COOKIE;
   /** The option as it is sent; null when a part of it has changed. */
   #option: Buffer | null = null;
-  #missed = 0;
 
   constructor(random: Random) {
     this.#random = random;
@@ -57,18 +54,13 @@ export class UpstreamCookies {
    */
   check(sent: Buffer, received: Buffer | null, overTcp: boolean): CookieVerdict {
     if (received === null) {
-      if (this.#server.length === 0) return 'fine';
-      if (overTcp || ++this.#missed >= MISSED_MAX) {
-        this.#learn(NO_COOKIE);
-        this.#missed = 0;
-        return 'fine';
-      }
-      return 'missing';
+      if (!overTcp) return this.#server.length === 0 ? 'fine' : 'missing';
+      if (this.#server.length > 0) this.#learn(NO_COOKIE);
+      return 'fine';
     }
     if (received.length < CLIENT_BYTES || sent.compare(received, 0, CLIENT_BYTES) !== 0) {
       return 'foreign';
     }
-    this.#missed = 0;
     const isCurrent = sent === this.#client;
     if (isCurrent && this.#server.compare(received, CLIENT_BYTES) !== 0) {
       this.#learn(Buffer.from(received.subarray(CLIENT_BYTES)));
@@ -80,7 +72,6 @@ export class UpstreamCookies {
   forget(): void {
     this.#client = NO_COOKIE;
     this.#learn(NO_COOKIE);
-    this.#missed = 0;
   }
 
   #learn(server: Buffer): void {

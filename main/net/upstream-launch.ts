@@ -1,17 +1,19 @@
 /**
  * Makes one attempt at a question, as the server that gets it needs it: letter case, cookie, padding
- * or no OPT at all. Called by the upstream pool.
+ * or no OPT at all (upstream-quirks.ts). Called by the upstream pool.
  */
 import type { Random } from '../engine/ports.ts';
 import { OPT_BYTES } from '../engine/wire.ts';
 import { Attempt } from './upstream-attempt.ts';
 import type { AttemptPurpose, PendingExchange } from './upstream-attempt.ts';
-import { copyQuery, paddingFor } from './upstream-message.ts';
+import { copyQuery, hasSameName, paddingFor, wantsDnssec } from './upstream-message.ts';
+import { OMIT_CASE, OMIT_OPT } from './upstream-quirks.ts';
 import type { Upstream } from './upstream.ts';
 
 /**
  * Plain queries carry what a forger cannot guess: random letter case, and a cookie. Encrypted ones
- * need neither, but are padded so that their length tells nothing (RFC 8467).
+ * need neither, but are padded so that their length tells nothing (RFC 8467). Where the case is left
+ * out, the ID, the port of a socket that few questions share, and the cookie remain.
  *
  * @param overTcp  by TCP or on top of it
  */
@@ -24,15 +26,69 @@ export function buildAttempt(
   nowUs: number,
 ): Attempt {
   const { query, questionEnd } = exchange;
-  const keepsOpt = purpose !== 'without-edns' && !upstream.refusesEdns;
+  const isPlainProbe = purpose === 'ask' && isUnprovenAndDown(upstream, nowUs);
+  const omits = isPlainProbe
+    ? upstream.quirks.omittedInProbe()
+    : formOf(exchange, upstream, purpose, overTcp, nowUs);
+  const keepsOpt = (omits & OMIT_OPT) === 0;
   const hasOpt = keepsOpt && query.length === questionEnd + OPT_BYTES;
-  const mixesCase = !upstream.changesCase && !upstream.isSecure;
+  const mixesCase = (omits & OMIT_CASE) === 0 && upstream.mixesCase;
   const options = hasOpt ? optionsFor(upstream, query.length) : undefined;
   const copy = copyQuery(query, questionEnd, mixesCase ? random : null, keepsOpt, options);
-  const attempt = new Attempt(exchange, upstream, purpose, copy, hasOpt, mixesCase, nowUs);
+  const isMixed = mixesCase && !hasSameName(copy, query, questionEnd);
+  const attempt = new Attempt(exchange, upstream, purpose, copy, hasOpt, isMixed, nowUs);
   attempt.overTcp = overTcp;
+  attempt.isPlainProbe = isPlainProbe;
   if (hasOpt && !upstream.isSecure) attempt.cookie = upstream.cookies.client;
   return attempt;
+}
+
+/** A server that is down may only be silent to the usual form. */
+function isUnprovenAndDown({ health, quirks }: Upstream, nowUs: number): boolean {
+  return health.isDown && !health.isRefusing && !quirks.isProven(nowUs);
+}
+
+/** What an attempt is sent without: OMIT_ bits. */
+function formOf(
+  exchange: PendingExchange,
+  upstream: Upstream,
+  purpose: AttemptPurpose,
+  overTcp: boolean,
+  nowUs: number,
+): number {
+  const { query, questionEnd, negative } = exchange;
+  const before = negative?.upstream === upstream ? negative.omits : 0;
+  const omits = upstream.quirks.omitted(query, questionEnd, nowUs);
+  switch (purpose) {
+    case 'plain-case':
+      return omits | before | OMIT_CASE;
+    case 'without-edns':
+      return omits | before | OMIT_OPT | (overTcp ? OMIT_CASE : 0);
+    case 'check':
+      return omits;
+    case 'ask':
+    case 'with-cookie': {
+      // Over TCP nobody can forge from off the path, whatever the case.
+      const byWay = overTcp ? OMIT_CASE : 0;
+      return omits | byWay | afterSilence(exchange, upstream, overTcp, nowUs);
+    }
+  }
+}
+
+/** A server that was silent to the question gets it in a plainer form. */
+function afterSilence(
+  { attempts, query, questionEnd }: PendingExchange,
+  upstream: Upstream,
+  overTcp: boolean,
+  nowUs: number,
+): number {
+  let silent = 0;
+  for (const attempt of attempts) {
+    if (attempt.upstream === upstream && attempt.overTcp === overTcp) silent++;
+  }
+  if (silent === 0) return 0;
+  const needsOpt = wantsDnssec(query, questionEnd);
+  return upstream.quirks.omittedAfterSilence(query, questionEnd, silent, needsOpt, nowUs);
 }
 
 function optionsFor(upstream: Upstream, queryBytes: number): Buffer {

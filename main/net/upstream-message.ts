@@ -34,6 +34,8 @@ const OPTION_FIXED_BYTES = 4;
 const OPTION_COOKIE = 10;
 const COOKIE_BYTES_MAX = 40;
 const RCODE_BAD_COOKIE = 23;
+/** Those above speak of EDNS or of signed transactions, not of the name. RFC 6895 §2.3. */
+const EXTENDED_RCODES_FROM = 15;
 
 /** Offset behind the question of a query made by the engine or by bootstrap.ts. */
 export function questionEnd(query: Uint8Array, length: number): number {
@@ -155,32 +157,68 @@ function mixCase(query: Uint8Array, end: number, random: Random): void {
   }
 }
 
-/** True when a reply has the query's ID, type, class and name, letter case aside. */
-export function matchesButCase(reply: Uint8Array, query: Uint8Array, end: number): boolean {
-  if (reply.length < end || readUint16(reply, 0) !== readUint16(query, 0)) return false;
-  if (((reply[2] as number) & (FLAG.response | FLAG.opcode)) !== FLAG.response) return false;
-  if (readUint16(reply, QDCOUNT_AT) !== 1) return false;
+/** Whether two messages have the same name, letter case included. @param end  behind the question */
+export function hasSameName(left: Uint8Array, right: Uint8Array, end: number): boolean {
+  for (let at = HEADER_BYTES; at < end; at++) if (left[at] !== right[at]) return false;
+  return true;
+}
+
+/** DO of a query made by the engine. RFC 3225 §3. */
+export function wantsDnssec(query: Uint8Array, end: number): boolean {
+  return query.length === end + OPT_BYTES && ((query[end + 7] as number) & 0x80) !== 0;
+}
+
+/** How a reply fits a query. */
+export type Fit = 'same' | 'other-case' | 'no-question' | 'foreign';
+
+/**
+ * Compares ID, opcode, and the question with its letter case.
+ *
+ * "no-question": an error that has the ID alone, as some servers refuse what they do not understand
+ * (RFC 6891 §7). A forger needs to guess less for it.
+ *
+ * @param end  behind the query's question
+ */
+export function fitOf(reply: Uint8Array, query: Uint8Array, end: number): Fit {
+  if (reply.length < HEADER_BYTES || readUint16(reply, 0) !== readUint16(query, 0)) return 'foreign';
+  if (((reply[2] as number) & (FLAG.response | FLAG.opcode)) !== FLAG.response) return 'foreign';
+  const questions = readUint16(reply, QDCOUNT_AT);
+  if (questions === 0) return isServerFailure(rcodeOf(reply)) ? 'no-question' : 'foreign';
+  if (questions !== 1 || reply.length < end) return 'foreign';
+  let fit: Fit = 'same';
   const nameEnd = end - 4;
   for (let at = HEADER_BYTES; at < end; at++) {
     const difference = (reply[at] as number) ^ (query[at] as number);
     if (difference === 0) continue;
-    if (difference !== CASE_BIT || at >= nameEnd || !isLetter(reply[at] as number)) return false;
+    if (difference !== CASE_BIT || at >= nameEnd || !isLetter(reply[at] as number)) return 'foreign';
+    fit = 'other-case';
   }
-  return true;
+  return fit;
 }
 
-/**
- * True for the header alone, with our ID and FORMERR or NOTIMP: how servers that do not know EDNS
- * may refuse a query (RFC 6891 §7).
- */
-export function isBareRefusal(reply: Uint8Array, query: Uint8Array): boolean {
-  return (
-    reply.length === HEADER_BYTES &&
-    readUint16(reply, 0) === readUint16(query, 0) &&
-    ((reply[2] as number) & FLAG.response) !== 0 &&
-    readUint16(reply, QDCOUNT_AT) === 0 &&
-    isFormRefusal(rcodeOf(reply))
-  );
+/** A reply of ours that has nothing but the query's question and a response code. */
+export function emptyReply(query: Uint8Array, end: number, rcode: number): Buffer {
+  const reply = Buffer.from(query.subarray(0, end));
+  reply[2] = FLAG.response | (reply[2] as number);
+  reply[3] = FLAG.recursionAvailable | rcode;
+  reply.fill(0, 6, HEADER_BYTES);
+  return reply;
+}
+
+/** The whole response code of a well-formed reply; its upper eight bits stand in OPT. RFC 6891 §6.1.3. */
+export function extendedRcodeOf(reply: Uint8Array, end: number): number {
+  const fixed = findOpt(reply, end);
+  return rcodeOf(reply) | (fixed < 0 ? 0 : (reply[fixed + 4] as number) << 4);
+}
+
+/** How much a reply helps, least is best. */
+export const RANK = { positive: 0, noData: 1, nxDomain: 2, failure: 3, useless: 4 } as const;
+
+/** The RANK of a well-formed reply. */
+export function replyRank(reply: Uint8Array, end: number): number {
+  const rcode = extendedRcodeOf(reply, end);
+  if (rcode === RCODE.noError) return readUint16(reply, 6) > 0 ? RANK.positive : RANK.noData;
+  return isServerFailure(rcode) ? RANK.failure : RANK.nxDomain;
 }
 
 /** The four bits of RCODE in the header. */
@@ -188,14 +226,15 @@ export function rcodeOf(reply: Uint8Array): number {
   return (reply[3] as number) & 0x0f;
 }
 
-/** FORMERR or NOTIMP: the server may understand the same question without OPT. */
+/** FORMERR, NOTIMP or BADVERS: the server may understand the same question without OPT. */
 export function isFormRefusal(rcode: number): boolean {
-  return rcode === RCODE.formErr || rcode === RCODE.notImp;
+  return rcode === RCODE.formErr || rcode === RCODE.notImp || rcode === RCODE.badVers;
 }
 
 /** Whether another server may know better. */
 export function isServerFailure(rcode: number): boolean {
-  return rcode === RCODE.servFail || rcode === RCODE.refused || isFormRefusal(rcode);
+  const isRefusal = rcode === RCODE.refused || isFormRefusal(rcode);
+  return rcode === RCODE.servFail || isRefusal || rcode > EXTENDED_RCODES_FROM;
 }
 
 /** Gives a reply the ID and the question of `query`, which differ at most in letter case. */

@@ -21,6 +21,8 @@ export interface SuffixPlan {
 
 export interface UpstreamPlan {
   readonly strategy: Strategy;
+  /** Plain questions go out in random letter case (upstream-message.ts). */
+  readonly mixedCase: boolean;
   /** Each server once, the defaults first; ExchangeResult.upstream counts in this list. */
   readonly servers: readonly UpstreamServer[];
   /** How many of `servers`, from the first, are the defaults. */
@@ -34,6 +36,7 @@ export interface UpstreamPlan {
 export interface PlanSettings {
   readonly upstreams: readonly string[];
   readonly strategy?: Strategy;
+  readonly mixedCase?: boolean;
   readonly suffixes?: Readonly<Record<string, readonly string[]>>;
   readonly bootstrap?: readonly string[];
 }
@@ -62,6 +65,7 @@ export function makePlan(settings: PlanSettings, own: readonly string[]): Upstre
   const bootstrap = defaults.some(isPlain) ? [] : (settings.bootstrap ?? []);
   return {
     strategy: settings.strategy ?? 'in-order',
+    mixedCase: settings.mixedCase ?? true,
     servers,
     defaults: defaults.length,
     suffixes,
@@ -73,6 +77,7 @@ export function makePlan(settings: PlanSettings, own: readonly string[]): Upstre
 export function planOf(servers: readonly UpstreamServer[]): UpstreamPlan {
   return {
     strategy: 'in-order',
+    mixedCase: true,
     servers,
     defaults: servers.length,
     suffixes: [],

@@ -5,24 +5,25 @@
  * The life of a question, in the group of servers that its name belongs to (upstream-group.ts):
  *
  *     exchange ─▶ first healthy server ─ reply ───────────────────────────▶ done(reply)
- *                   │ silent for its hedge delay        │ TC ─▶ same server over TCP
+ *                   │ silent for its hedge delay        │ TC, broken ─▶ same server over TCP
  *                   ▼                                   │ FORMERR to OPT ─▶ same server without OPT
- *                 next server as well, and so on        │ wrong letter case ─▶ same server over TCP
- *                   │                                   │ no cookie, as before ─▶ over TCP
+ *                 next server as well, and so on        │ perhaps about the form ─▶ in a plainer one
+ *                   │                                   │ perhaps forged ─▶ same server over TCP
  *                   │                                   │ SERVFAIL, REFUSED ─▶ next server
  *                   ▼ 2 s after the start               ▼
  *                 done(null)                          … when all say so: done(that reply)
  *
  * A server that was silent is down at once: the next question goes first to one that is not, and the
  * silent one is asked in parallel now and then until it answers (upstream-health.ts). So a dead
- * first server costs one hedge delay once. Whatever does not verify is counted and waited past.
+ * first server costs one hedge delay once. What is somebody else's is counted and waited past; what
+ * leads to another question at the same server is upstream-again.ts's business.
  * While nobody answers, one question in a while is sent, and nobody waits for long (upstream-asking.ts).
  */
 import { COUNTER } from '../contract/counters.ts';
 import type { CounterName } from '../contract/counters.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { Clock, Counters, Exchange, ExchangeResult, Random } from '../engine/ports.ts';
-import { copyBytes, FLAG } from '../engine/wire.ts';
+import { copyBytes, RCODE } from '../engine/wire.ts';
 import { TICK_US, TimerWheel } from './timer-wheel.ts';
 import type { WheelOwner } from './timer-wheel.ts';
 import { PendingExchange } from './upstream-attempt.ts';
@@ -32,23 +33,23 @@ import type { AskingOwner } from './upstream-asking.ts';
 import type { UpstreamServer } from './upstream-address.ts';
 import {
   ageReply,
-  isBadCookie,
-  isBareRefusal,
-  isFormRefusal,
+  emptyReply,
   isServerFailure,
   questionEnd,
+  RANK,
   rcodeOf,
+  replyRank,
   restoreQuestion,
 } from './upstream-message.ts';
 import { planOf } from './upstream-plan.ts';
 import type { UpstreamPlan } from './upstream-plan.ts';
+import { asksOtherwise, asksWhole, checkFailed, doubtReply, learnFrom } from './upstream-again.ts';
 import {
-  REPLY_HAS_WRONG_CASE,
+  REPLY_IS_BROKEN,
+  REPLY_IS_FOREIGN,
   REPLY_IS_OURS,
-  REPLY_LACKS_COOKIE,
   verifyReply,
 } from './upstream-verify.ts';
-import type { Verdict } from './upstream-verify.ts';
 import { UpstreamSet } from './upstream-set.ts';
 import type { Upstream, UpstreamPorts, UpstreamState } from './upstream.ts';
 
@@ -194,16 +195,14 @@ export class UpstreamPool
   replied(attempt: Attempt, bytes: Buffer): void {
     const { exchange } = attempt;
     const nowUs = this.#clock.nowUs();
-    if (isBareRefusal(bytes, attempt.query) && attempt.hasOpt && !exchange.isFinished) {
-      this.#count('upstreamMismatched');
-      this.#drop(attempt, false);
-      this.#asking.askAgain(attempt, 'without-edns', attempt.overTcp, nowUs);
-      return;
-    }
-    const verdict = verifyReply(attempt, bytes);
+    const verdict = verifyReply(attempt, bytes, nowUs);
     this.#count(verdict.counter);
-    if (verdict === REPLY_IS_OURS) this.#accept(attempt, bytes, nowUs);
-    else if (!exchange.isFinished) this.#doubt(attempt, verdict, nowUs);
+    if (verdict === REPLY_IS_OURS) this.#accept(attempt, nowUs);
+    else if (verdict === REPLY_IS_BROKEN) this.#acceptBroken(attempt, nowUs);
+    else if (verdict !== REPLY_IS_FOREIGN && !exchange.isFinished) {
+      this.#drop(attempt, false);
+      doubtReply(attempt, verdict, this.#asking, nowUs);
+    }
   }
 
   failed(attempt: Attempt): void {
@@ -220,10 +219,7 @@ export class UpstreamPool
     if (exchange.isFinished) {
       this.#release(exchange);
     } else if (attempt.purpose === 'check' && attempt.overTcp) {
-      // Without TCP the reply cannot be told from a forgery by its case; the ID and port remain.
-      upstream.changesCase = true;
-      upstream.cookies.forget();
-      this.#asking.askAgain(attempt, 'ask', false, nowUs);
+      checkFailed(attempt, this.#asking, nowUs);
     } else {
       this.#asking.goOn(exchange, nowUs);
     }
@@ -248,60 +244,57 @@ export class UpstreamPool
   // -- the course of a question ----------------------------------------------------------------
 
   /** Takes a verified reply, perhaps a late one. */
-  #accept(attempt: Attempt, bytes: Buffer, nowUs: number): void {
+  #accept(attempt: Attempt, nowUs: number): void {
     const { upstream, exchange } = attempt;
+    const bytes = attempt.reply as Buffer;
     this.#set.answered(attempt, nowUs);
     this.#drop(attempt, false);
+    learnFrom(attempt, bytes, nowUs);
     if (attempt.ageSeconds > 0) ageReply(bytes, exchange.questionEnd, attempt.ageSeconds);
     if (exchange.isFinished) {
       this.#set.late(upstream, isServerFailure(rcodeOf(bytes)), exchange.isAnswered, nowUs);
       this.#release(exchange);
-    } else if (!this.#asksOtherwise(attempt, bytes, nowUs)) {
+    } else if (!asksOtherwise(attempt, bytes, this.#asking, nowUs)) {
       this.#judge(attempt, bytes, nowUs);
     }
   }
 
-  /** A reply that lacks what a forger cannot know: TCP tells, or the server never had it. */
-  #doubt(attempt: Attempt, verdict: Verdict, nowUs: number): void {
-    if (verdict !== REPLY_HAS_WRONG_CASE && verdict !== REPLY_LACKS_COOKIE) return;
+  /** The server lives, but what it says cannot be read: TCP may say it better, or another server. */
+  #acceptBroken(attempt: Attempt, nowUs: number): void {
+    const { upstream, exchange } = attempt;
+    this.#set.answered(attempt, nowUs);
     this.#drop(attempt, false);
-    const isGivenUp = verdict === REPLY_HAS_WRONG_CASE && attempt.upstream.strikeCase();
-    this.#asking.askAgain(attempt, isGivenUp ? 'ask' : 'check', !isGivenUp, nowUs);
-  }
-
-  /** Follows the wish of a reply to be asked another way; false when it has none. */
-  #asksOtherwise(attempt: Attempt, bytes: Buffer, nowUs: number): boolean {
-    const { exchange, overTcp, purpose } = attempt;
-    if (((bytes[2] as number) & FLAG.truncated) !== 0) {
-      if (overTcp) this.#asking.goOn(exchange, nowUs);
-      else this.#asking.askAgain(attempt, 'ask', true, nowUs);
-      return true;
+    if (exchange.isFinished) this.#release(exchange);
+    else if (!asksWhole(attempt, this.#asking, nowUs)) {
+      const { query, questionEnd } = exchange;
+      const failure = emptyReply(query, questionEnd, RCODE.servFail);
+      this.#refused(exchange, upstream, failure, RANK.useless, nowUs);
     }
-    if (isBadCookie(bytes, exchange.questionEnd) && attempt.cookie !== null) {
-      // The reply brought the cookie that the server wants; if that does not help, TCP will.
-      this.#asking.askAgain(attempt, 'with-cookie', purpose === 'with-cookie', nowUs);
-      return true;
-    }
-    if (!isFormRefusal(rcodeOf(bytes)) || !attempt.hasOpt) return false;
-    this.#asking.askAgain(attempt, 'without-edns', overTcp, nowUs);
-    return true;
   }
 
   /** Looks at a reply: an answer, or a failure that another server may not have. */
-  #judge({ exchange, upstream, purpose }: Attempt, bytes: Buffer, nowUs: number): void {
-    const rcode = rcodeOf(bytes);
-    if (purpose === 'without-edns' && !isFormRefusal(rcode)) upstream.refusesEdns = true;
+  #judge({ exchange, upstream }: Attempt, bytes: Buffer, nowUs: number): void {
+    const rank = replyRank(bytes, exchange.questionEnd);
     restoreQuestion(bytes, exchange.query, exchange.questionEnd);
-    if (!isServerFailure(rcode)) {
-      exchange.isAnswered = true;
-      this.#set.helped(upstream, exchange.refusers ?? NOBODY, nowUs);
-      this.finish(exchange, bytes, null, upstream.index);
+    if (rank >= RANK.failure) {
+      this.#refused(exchange, upstream, Buffer.from(bytes), rank, nowUs);
       return;
     }
+    exchange.isAnswered = true;
+    this.#set.helped(upstream, exchange.refusers ?? NOBODY, nowUs);
+    this.finish(exchange, bytes, null, upstream.index);
+  }
+
+  #refused(
+    exchange: PendingExchange,
+    upstream: Upstream,
+    reply: Buffer,
+    rank: number,
+    nowUs: number,
+  ): void {
     exchange.refusers ??= [];
     exchange.refusers.push(upstream);
-    exchange.fallback ??= Buffer.from(bytes);
-    if (exchange.fallbackIndex < 0) exchange.fallbackIndex = upstream.index;
+    exchange.offer(reply, rank, upstream);
     this.#asking.goOn(exchange, nowUs);
   }
 
@@ -345,6 +338,7 @@ export class UpstreamPool
   #noteSilence(attempt: Attempt, nowUs: number): void {
     if (nowUs - attempt.sentUs < attempt.upstream.health.hedgeUs) return;
     this.#set.missed(attempt, nowUs);
+    if (attempt.overTcp && !attempt.upstream.isStream) attempt.upstream.quirks.tcpFailed(nowUs);
     attempt.carrier?.doubt(attempt);
   }
 

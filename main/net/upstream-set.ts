@@ -46,6 +46,7 @@ export class UpstreamSet {
       before.delete(upstreamKey(server));
       const upstream = known ?? new Upstream(server, index, this.#ports, socketsMax);
       upstream.index = index;
+      upstream.mixesCase = plan.mixedCase && !upstream.isSecure;
       return upstream;
     };
     const configured = plan.servers.map(take);

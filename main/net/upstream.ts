@@ -10,14 +10,12 @@ import type { SecureServer, UpstreamServer } from './upstream-address.ts';
 import type { CarrierOwner, Way } from './upstream-attempt.ts';
 import { UpstreamCookies } from './upstream-cookies.ts';
 import { UpstreamHealth } from './upstream-health.ts';
+import { UpstreamQuirks } from './upstream-quirks.ts';
 import { UpstreamHttps } from './upstream-https.ts';
 import { TcpDialer, UpstreamTcp } from './upstream-tcp.ts';
 import { UpstreamUdp } from './upstream-udp.ts';
 import { dgramClient } from './udp-client.ts';
 import type { UdpClient } from './udp-client.ts';
-
-/** Replies in the wrong letter case, one after another, after which the check is given up. */
-const CASE_STRIKES_MAX = 3;
 
 /** What all upstreams of a pool share. */
 export interface UpstreamPorts {
@@ -51,6 +49,8 @@ export interface UpstreamState {
   readonly resumed: number;
   /** The last failure in words; '' when there is none. */
   readonly trouble: string;
+  /** What it does not understand and is asked without for a while: "mixed case, EDNS"; '' for nothing. */
+  readonly askedWithout: string;
 }
 
 /** A server and everything known about it. */
@@ -65,13 +65,12 @@ export class Upstream implements DialerOwner {
   /** The name whose addresses `setAddresses` takes; '' for none. */
   readonly host: string;
   readonly cookies: UpstreamCookies;
+  readonly quirks: UpstreamQuirks;
+  /** Asked in mixed case, unless it does not understand it. */
+  mixesCase = false;
   health = new UpstreamHealth();
   /** Index among the configured servers; -1 for a bootstrap server. */
   index: number;
-  /** Answers FORMERR or NOTIMP to OPT, and a proper reply without it. */
-  refusesEdns = false;
-  /** Does not keep the letter case of the question, so random case tells nothing. */
-  changesCase = false;
   sent = 0;
   answered = 0;
   failures = 0;
@@ -80,7 +79,6 @@ export class Upstream implements DialerOwner {
   readonly #udp: UpstreamUdp | null;
   readonly #stream: Way;
   readonly #dialer: TlsDialer | null;
-  #caseStrikes = 0;
   #connections = 0;
   #resumed = 0;
   #trouble = '';
@@ -92,6 +90,7 @@ export class Upstream implements DialerOwner {
     this.host = nameToResolve(server);
     this.index = index;
     this.cookies = new UpstreamCookies(random);
+    this.quirks = new UpstreamQuirks(random);
     this.#protocol = server.transport;
     this.#ports = ports;
     this.isSecure = isSecure(server);
@@ -132,6 +131,7 @@ export class Upstream implements DialerOwner {
       connections: this.#connections,
       resumed: this.#resumed,
       trouble: this.#trouble,
+      askedWithout: this.quirks.describe(this.#ports.clock.nowUs()),
     };
   }
 
@@ -154,16 +154,6 @@ export class Upstream implements DialerOwner {
     this.#ports.onTrouble?.(this.text, null);
   }
 
-  /** Notes a UDP reply that was right but for the case. @returns whether the check is given up */
-  strikeCase(): boolean {
-    if (++this.#caseStrikes >= CASE_STRIKES_MAX) this.changesCase = true;
-    return this.changesCase;
-  }
-
-  keptCase(): void {
-    this.#caseStrikes = 0;
-  }
-
   sweep(nowUs: number): void {
     this.#udp?.sweep(nowUs);
     this.#stream.sweep(nowUs);
@@ -182,9 +172,7 @@ export class Upstream implements DialerOwner {
   /** Forgets what was learned, for another network. */
   forget(): void {
     this.health = new UpstreamHealth();
-    this.refusesEdns = false;
-    this.changesCase = false;
-    this.#caseStrikes = 0;
+    this.quirks.forget();
     this.cookies.forget();
     this.#dialer?.forget();
   }

@@ -8,8 +8,7 @@ import fc from 'fast-check';
 import { CryptoRandom } from '../../main/net/random.ts';
 import {
   copyQuery,
-  isBareRefusal,
-  matchesButCase,
+  fitOf,
   questionEnd,
   restoreQuestion,
 } from '../../main/net/upstream-message.ts';
@@ -33,7 +32,8 @@ test('a copy differs from its query in letter case alone, and matches it so', ()
       if (!mixes) assert.equal(asked.name, text);
       const reply = Buffer.from(copy);
       reply[2] = 0x81;
-      assert.ok(matchesButCase(reply, query, end));
+      assert.equal(fitOf(reply, copy, end), 'same');
+      assert.match(fitOf(reply, query, end), /^(same|other-case)$/);
       restoreQuestion(reply, query, end);
       assert.deepEqual(reply.subarray(12, end), query.subarray(12, end));
     }),
@@ -45,7 +45,7 @@ test('one changed bit anywhere but in the case of a letter is no match', () => {
   const end = questionEnd(query, query.length);
   const reply = Buffer.from(query);
   reply[2] = 0x81;
-  assert.ok(matchesButCase(reply, query, end));
+  assert.equal(fitOf(reply, query, end), 'same');
   let matches = 0;
   for (let bit = 0; bit < end * 8; bit++) {
     const at = bit >> 3;
@@ -53,21 +53,25 @@ test('one changed bit anywhere but in the case of a letter is no match', () => {
     if (at === 2 || at === 3 || (at >= 6 && at < 12)) continue;
     const flipped = Buffer.from(reply);
     flipped[at] = (flipped[at] ?? 0) ^ (1 << (bit & 7));
-    if (matchesButCase(flipped, query, end)) matches++;
+    const fit = fitOf(flipped, query, end);
+    assert.notEqual(fit, 'same');
+    if (fit === 'other-case') matches++;
   }
   assert.equal(matches, 'mixedexample'.length);
-  assert.equal(matchesButCase(reply.subarray(0, end - 1), query, end), false);
+  assert.equal(fitOf(reply.subarray(0, end - 1), query, end), 'foreign');
 });
 
-test('a bare refusal has our ID, QR, no question, and FORMERR or NOTIMP', () => {
+test('an error without a question has our ID and QR, and nothing else to know it by', () => {
   const query = question('a.example', 'A', { id: 0x1234 });
+  const end = questionEnd(query, query.length);
   const bare = (...bytes: number[]): Buffer => Buffer.concat([Buffer.from(bytes), Buffer.alloc(8)]);
-  assert.ok(isBareRefusal(bare(0x12, 0x34, 0x80, 0x01), query));
-  assert.ok(isBareRefusal(bare(0x12, 0x34, 0x81, 0x84), query));
-  assert.equal(isBareRefusal(bare(0x12, 0x35, 0x80, 0x01), query), false);
-  assert.equal(isBareRefusal(bare(0x12, 0x34, 0x00, 0x01), query), false);
-  assert.equal(isBareRefusal(bare(0x12, 0x34, 0x80, 0x02), query), false);
-  assert.equal(isBareRefusal(query, query), false);
+  const fit = (...bytes: number[]): string => fitOf(bare(...bytes), query, end);
+  for (const rcode of [1, 2, 4, 5]) assert.equal(fit(0x12, 0x34, 0x81, 0x80 | rcode), 'no-question');
+  for (const rcode of [0, 3, 6]) assert.equal(fit(0x12, 0x34, 0x80, rcode), 'foreign');
+  assert.equal(fit(0x12, 0x35, 0x80, 0x01), 'foreign');
+  assert.equal(fit(0x12, 0x34, 0x00, 0x01), 'foreign');
+  assert.equal(fit(0x12, 0x34, 0x90, 0x01), 'foreign', 'another opcode');
+  assert.equal(fitOf(query, query, end), 'foreign');
 });
 
 test('random numbers fill their range', () => {

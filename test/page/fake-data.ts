@@ -269,16 +269,16 @@ export function fakeUpstreams(): MethodOutput<'upstreams.list'> {
     upstreams: [
       {
         ...none,
-        ...{ upstream: '9.9.9.9', protocol: 'udp', state: 'up', trouble: '' },
+        ...{ upstream: '9.9.9.9', protocol: 'udp', state: 'up', trouble: '', askedWithout: '' },
         ...{ roundTripUs: 14_300, sent: 1_204, answered: 1_201, failures: 3 },
       },
       {
         ...none,
         ...{ upstream: 'tls://dns.example', protocol: 'tls', state: 'down' },
         ...{ sent: 40, answered: 12, failures: 28, connections: 5 },
-        trouble: 'its certificate has expired',
+        trouble: 'its certificate has expired', askedWithout: '',
       },
-      { ...none, ...{ upstream: '10.0.0.1', protocol: 'udp', state: 'untried', trouble: '' } },
+      { ...none, ...{ upstream: '10.0.0.1', protocol: 'udp', state: 'untried', trouble: '', askedWithout: '' } },
     ],
   };
 }
