@@ -3,7 +3,7 @@
  * it lead where nobody from outside should lead?
  *
  *   - The answer section is a chain of aliases from the question name. A loop, or more than
- *     CHAIN_MAX aliases, makes the whole answer worthless; records of names that are not in the
+ *     CHAIN_MAX aliases (answer-chain.ts), makes the whole answer worthless; records of names that are not in the
  *     chain, or of another class, are left out (RFC 2181 §5.4.1: they may be a forger's).
  *   - Of the other sections, what has nothing to do with the chain is left out
  *     (answer-surroundings.ts).
@@ -13,17 +13,16 @@
  * Only class IN has such rules. Called by steps/settle.ts; what is to change is marked here and
  * changed by answer-rewriter.ts. Allocates once, at the first answer.
  */
-import { LIMITS } from '../contract/limits.ts';
 import { MARK_DROP, MARK_DROP_HINTS, MARK_KEEP } from './answer-marks.ts';
-import { AnswerName, ROOT_HASH } from './answer-name.ts';
-import { AnswerSurroundings, type Chain } from './answer-surroundings.ts';
+import { AnswerChain } from './answer-chain.ts';
+import { AnswerName, isSuffixOf } from './answer-name.ts';
+import { AnswerSurroundings } from './answer-surroundings.ts';
 import { RECORDS_MAX, type Answer } from './answer.ts';
 import { isPrivateV4, isPrivateV6 } from './private-address.ts';
 import type { Query } from './query.ts';
 import type { SuffixSet } from './suffix-set.ts';
 import {
   CLASS,
-  HEADER_BYTES,
   readUint16,
   RECORD_FIXED_BYTES,
   recordEnd,
@@ -39,11 +38,6 @@ export const LOOK_MARKED = 1;
 /** A loop or an over-long chain: no answer at all. */
 export const LOOK_WRONG = 2;
 export type Look = typeof LOOK_CLEAN | typeof LOOK_MARKED | typeof LOOK_WRONG;
-
-/** Aliases followed from the question name. */
-export const CHAIN_MAX = LIMITS.chainAliasesMax;
-/** CNAME records looked at; an honest answer has no more than it needs. */
-const ALIASES_SEEN_MAX = 4 * CHAIN_MAX;
 
 /** Which private addresses are left out, and for which names they are not. */
 export interface RebindingGuard {
@@ -68,18 +62,7 @@ export class AnswerInspector {
   keepsAuthenticity = false;
 
   readonly #name = new AnswerName();
-  /** Hash of each answer record's owner. */
-  #owners = new Int32Array(0);
-  readonly #aliasOwners = new Int32Array(ALIASES_SEEN_MAX);
-  readonly #aliasTargets = new Int32Array(ALIASES_SEEN_MAX);
-  /** Where the targets stand. */
-  readonly #aliasPlaces = new Int32Array(ALIASES_SEEN_MAX);
-  #aliases = 0;
-  readonly #chain: Chain = {
-    hashes: new Int32Array(CHAIN_MAX + 1),
-    places: new Int32Array(CHAIN_MAX + 1),
-    length: 0,
-  };
+  readonly #chain = new AnswerChain();
   readonly #surroundings = new AnswerSurroundings();
   #hasDname = false;
   #isMarked = false;
@@ -96,8 +79,9 @@ export class AnswerInspector {
     this.#begin();
     const isOurs = guard.allow.covers(query) || guard.suffixes.covers(query);
     const isGuarded = guard.enabled && !isOurs;
+    this.#chain.begin(answer, query);
     if (!this.#readRecords(answer, query, isGuarded ? guard : null)) return LOOK_WRONG;
-    if (!this.#followChain(query)) return LOOK_WRONG;
+    if (!this.#chain.follow()) return LOOK_WRONG;
     this.#markStrangers(answer, query);
     this.keepsAuthenticity = !this.#isMarked;
     if (this.#surroundings.mark(answer, query, this.#chain, this.marks)) this.#isMarked = true;
@@ -116,11 +100,7 @@ export class AnswerInspector {
   }
 
   #begin(): void {
-    if (this.marks.length === 0) {
-      this.marks = new Uint8Array(RECORDS_MAX);
-      this.#owners = new Int32Array(RECORDS_MAX);
-    }
-    this.#aliases = 0;
+    if (this.marks.length === 0) this.marks = new Uint8Array(RECORDS_MAX);
     this.#hasDname = false;
     this.#isMarked = false;
     this.#wantedKept = 0;
@@ -140,7 +120,7 @@ export class AnswerInspector {
       const type = readUint16(bytes, fixed);
       this.marks[index] = MARK_KEEP;
       const isAnswer = index < answerCount;
-      if (isAnswer && !this.#noteAnswer(answer, query, index, at, fixed)) return false;
+      if (isAnswer && !this.#noteAnswer(bytes, at, fixed)) return false;
       if (guard !== null) this.#guard(answer, index, fixed, next, type, guard);
       if (isAnswer && type === query.type) this.#countWanted(index);
       at = next;
@@ -153,65 +133,12 @@ export class AnswerInspector {
     else this.#wantedKept++;
   }
 
-  /** Notes what the chain needs of a record of the answer section. */
-  #noteAnswer(answer: Answer, query: Query, index: number, at: number, fixed: number): boolean {
-    if (!this.#noteOwner(answer, query, at, index)) return false;
-    const type = readUint16(answer.bytes, fixed);
+  /** Notes what the chain needs of a record of the answer section. False for too many aliases. */
+  #noteAnswer(bytes: Uint8Array, at: number, fixed: number): boolean {
+    const type = readUint16(bytes, fixed);
     if (type === TYPE.dname) this.#hasDname = true;
-    if (!isInternet(answer.bytes, fixed)) return true;
-    return type !== TYPE.cname || this.#noteAlias(answer, query, fixed, index);
-  }
-
-  #noteOwner(answer: Answer, query: Query, at: number, index: number): boolean {
-    const { bytes } = answer;
-    if (bytes[at] === 0xc0 && bytes[at + 1] === HEADER_BYTES) {
-      this.#owners[index] = questionHash(query);
-      return true;
-    }
-    if (!this.#name.read(answer, at, query.name, 0, query.nameLength)) return false;
-    this.#owners[index] = this.#name.hash;
-    return true;
-  }
-
-  #noteAlias(answer: Answer, query: Query, fixed: number, index: number): boolean {
-    if (this.#aliases === ALIASES_SEEN_MAX) return false;
-    const dataAt = fixed + RECORD_FIXED_BYTES;
-    if (!this.#name.read(answer, dataAt, query.name, 0, query.nameLength)) return false;
-    this.#aliasOwners[this.#aliases] = this.#owners[index] as number;
-    this.#aliasPlaces[this.#aliases] = dataAt;
-    this.#aliasTargets[this.#aliases++] = this.#name.hash;
-    return true;
-  }
-
-  /** Walks the aliases from the question name. False for a loop or a chain that is too long. */
-  #followChain(query: Query): boolean {
-    const chain = this.#chain;
-    let current = questionHash(query);
-    chain.hashes[0] = current;
-    chain.length = 1;
-    for (;;) {
-      const alias = this.#aliasOf(current);
-      if (alias < 0) return true;
-      current = this.#aliasTargets[alias] as number;
-      if (this.#isInChain(current) || chain.length > CHAIN_MAX) return false;
-      chain.places[chain.length] = this.#aliasPlaces[alias] as number;
-      chain.hashes[chain.length++] = current;
-    }
-  }
-
-  #aliasOf(owner: number): number {
-    for (let alias = 0; alias < this.#aliases; alias++) {
-      if (this.#aliasOwners[alias] === owner) return alias;
-    }
-    return -1;
-  }
-
-  #isInChain(hash: number): boolean {
-    const { hashes, length } = this.#chain;
-    for (let index = 0; index < length; index++) {
-      if (hashes[index] === hash) return true;
-    }
-    return false;
+    if (type !== TYPE.cname || !isInternet(bytes, fixed)) return true;
+    return this.#chain.addAlias(at, fixed + RECORD_FIXED_BYTES);
   }
 
   /** Marks answer records of names that the chain does not lead to. */
@@ -222,9 +149,9 @@ export class AnswerInspector {
     for (let index = 0; index < answerCount; index++) {
       const fixed = skipName(bytes, at, end);
       const isOurs = isInternet(bytes, fixed);
-      if (!isOurs || !this.#isInChain(this.#owners[index] as number)) {
+      if (!isOurs || !this.#chain.has(at)) {
         const isDname = isOurs && this.#hasDname && isDnameOrItsSignature(bytes, fixed);
-        if (!isDname || !this.#isAbove(answer, query, index)) {
+        if (!isDname || !this.#isAbove(answer, query, at)) {
           const isKept = this.marks[index] !== MARK_DROP;
           if (isKept && readUint16(bytes, fixed) === query.type) this.#strangersWanted++;
           this.#mark(index, MARK_DROP);
@@ -234,26 +161,16 @@ export class AnswerInspector {
     }
   }
 
-  /** Whether the owner of a DNAME lies above a name of the chain. RFC 6672 §2.2. */
-  #isAbove(answer: Answer, query: Query, index: number): boolean {
-    const owner = this.#owners[index] as number;
-    for (let label = 0; label < query.labelCount; label++) {
-      if (query.suffixHashes[label] === owner) return true;
-    }
-    const { bytes, bodyAt, bodyLength, answerCount } = answer;
-    const end = bodyAt + bodyLength;
-    let at = bodyAt;
-    for (let other = 0; other < answerCount; other++) {
-      const fixed = skipName(bytes, at, end);
-      const isAlias = readUint16(bytes, fixed) === TYPE.cname;
-      if (isAlias && this.#isInChain(this.#owners[other] as number)) {
-        const name = this.#name;
-        name.read(answer, fixed + RECORD_FIXED_BYTES, query.name, 0, query.nameLength);
-        for (let label = 0; label < name.labelCount; label++) {
-          if (name.suffixHashes[label] === owner) return true;
-        }
+  /** Whether the owner of a DNAME lies above a name of the chain that has an alias. RFC 6672 §2.2. */
+  #isAbove(answer: Answer, query: Query, at: number): boolean {
+    if (!this.#name.read(answer, at, query.name, 0, query.nameLength)) return false;
+    for (let link = 0; link < this.#chain.length; link++) {
+      const view = this.#chain.nameOf(link);
+      if (view === null) continue;
+      // The owner of a DNAME stays as it is; only what is below is led elsewhere.
+      for (let label = 1; label < view.labelCount; label++) {
+        if (isSuffixOf(this.#name, view, label)) return true;
       }
-      at = recordEnd(bytes, fixed, end);
     }
     return false;
   }
@@ -316,10 +233,6 @@ export class AnswerInspector {
     this.marks[index] = mark;
     this.#isMarked = true;
   }
-}
-
-function questionHash(query: Query): number {
-  return query.labelCount === 0 ? ROOT_HASH : (query.suffixHashes[0] as number);
 }
 
 /** All records of an answer are of the class that was asked. RFC 2181 §5. */

@@ -9,11 +9,8 @@
 import { LIMITS } from '../contract/limits.ts';
 import type { Answer } from './answer.ts';
 import type { NameView } from './domain-table.ts';
-import { HASH_SEED, hashMix, hashSuffixes, lowerCase } from './name.ts';
+import { hashSuffixes, lowerCase } from './name.ts';
 import { HEADER_BYTES } from './wire.ts';
-
-/** Hash of the root, which has no label. */
-export const ROOT_HASH = hashMix(HASH_SEED);
 
 /** Type and class behind the question's root label. */
 const QUESTION_REST_BYTES = 1 + 4;
@@ -24,11 +21,6 @@ export class AnswerName implements NameView {
   labelCount = 0;
   readonly labelStarts = new Uint8Array(LIMITS.labelsMax);
   readonly suffixHashes = new Int32Array(LIMITS.labelsMax);
-
-  /** Hash of the whole name. */
-  get hash(): number {
-    return this.labelCount === 0 ? ROOT_HASH : (this.suffixHashes[0] as number);
-  }
 
   /**
    * Reads the name at answer.bytes[at].
@@ -89,6 +81,24 @@ export class AnswerName implements NameView {
     hashSuffixes(name, nameLength, labelStarts, labelCount, suffixHashes);
     return true;
   }
+}
+
+/** Whether two names are the same. Hashes tell most that differ apart. */
+export function isSameName(left: NameView, right: NameView): boolean {
+  return left.labelCount === right.labelCount && isSuffixOf(left, right, 0);
+}
+
+/** Whether `name` is what `view` ends with from one of its labels on; the root for labelCount. */
+export function isSuffixOf(name: NameView, view: NameView, label: number): boolean {
+  if (label < 0 || view.labelCount - label !== name.labelCount) return false;
+  if (name.labelCount === 0) return true;
+  if (name.suffixHashes[0] !== view.suffixHashes[label]) return false;
+  const start = view.labelStarts[label] as number;
+  if (view.nameLength - start !== name.nameLength) return false;
+  for (let index = 0; index < name.nameLength; index++) {
+    if (name.name[index] !== view.name[start + index]) return false;
+  }
+  return true;
 }
 
 /** Where a compression pointer leads; -1 when it is none. RFC 1035 §4.1.4. */

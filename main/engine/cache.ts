@@ -20,7 +20,7 @@ import { ANY_TYPE, TICK_BITS, TICKS_PER_SECOND, type CacheEntries } from './cach
 import { questionOf, readImage, writeImage, type ImageEntry } from './cache-image.ts';
 import { CacheSpace } from './cache-space.ts';
 import { readRecords, type CachedItem } from './cache-view.ts';
-import { hashMix } from './name.ts';
+import { hashMix, keyedHash } from './name.ts';
 import { Query, QUERY_OK } from './query.ts';
 import { RCODE } from './wire.ts';
 
@@ -71,7 +71,7 @@ export class AnswerCache {
 
   /**
    * @param bytesMax  bytes of stored entries; memory is used as it fills
-   * @param seed      unpredictable; mixed into the hashes
+   * @param seed      unpredictable; key of the hashes
    * @param slots     counter block; the two cache gauges are kept up to date
    */
   constructor(bytesMax: number, seed: number, slots: Float64Array) {
@@ -187,13 +187,14 @@ export class AnswerCache {
 
   /** Hash of the question: name, type, class, DO and CD. Signed 32 bits. */
   keyHash(query: Query): number {
-    const name = query.labelCount === 0 ? 0 : (query.suffixHashes[0] as number);
-    return this.#hashOf(name, query.type, query.qclass, query.keyBits);
+    return this.#hashOf(query, 0, query.type);
   }
 
-  #hashOf(name: number, type: number, qclass: number, keyBits: number): number {
-    const rest = (type << 16) ^ (qclass << 2) ^ keyBits;
-    return hashMix(name ^ this.#seed ^ Math.imul(rest, 0x9e3779b1));
+  /** Not made of the query's own hashes: names that share those are easily found. */
+  #hashOf(query: Query, start: number, type: number): number {
+    const rest = (type << 16) ^ (query.qclass << 2) ^ query.keyBits;
+    const name = keyedHash(query.name, start, query.nameLength, this.#seed);
+    return hashMix(name ^ Math.imul(rest, 0x9e3779b1));
   }
 
   /** Looks the question up and, unless it is a miss, fills `answer`; a failure has no body. */
@@ -258,7 +259,7 @@ export class AnswerCache {
     const contrary = isAbsent ? this.#findOwn(query, hash) : this.#findAbsent(query, 0);
     if (contrary !== 0) this.#space.drop(contrary);
     if (isAbsent) {
-      this.#space.insert(query, ANY_TYPE, this.#absentHash(query, 0), tick, answer, 0);
+      this.#space.insert(query, ANY_TYPE, this.#hashOf(query, 0, ANY_TYPE), tick, answer, 0);
     } else if (query.type !== ANY_TYPE) {
       this.#space.insert(query, query.type, hash, tick, answer, 0);
     }
@@ -303,11 +304,6 @@ export class AnswerCache {
   /** Position of the NXDOMAIN of the name that begins at `label`, 0 for none. */
   #findAbsent(query: Query, label: number): number {
     const start = label === 0 ? 0 : (query.labelStarts[label] as number);
-    return this.#space.find(query, this.#absentHash(query, label), start, ANY_TYPE);
-  }
-
-  #absentHash(query: Query, label: number): number {
-    const name = query.labelCount === 0 ? 0 : (query.suffixHashes[label] as number);
-    return this.#hashOf(name, ANY_TYPE, query.qclass, query.keyBits);
+    return this.#space.find(query, this.#hashOf(query, start, ANY_TYPE), start, ANY_TYPE);
   }
 }

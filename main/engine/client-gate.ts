@@ -178,8 +178,7 @@ export class ClientGate {
     const third = word(address, 8);
     const isV4 = first === 0 && second === 0 && third === V4_PREFIX_WORD;
     if (isV4) return hashMix(word(address, 12) ^ this.#seed);
-    const network = Math.imul(first, 0x9e3779b1) ^ (second & V6_CLIENT_MASK);
-    return hashMix(hashMix(network) ^ this.#seed);
+    return hashMix(hashMix(first ^ this.#seed) ^ (second & V6_CLIENT_MASK));
   }
 }
 

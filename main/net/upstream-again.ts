@@ -2,7 +2,6 @@
  * Which replies lead to another question at the same server: over TCP, or in a plainer form, and what
  * is learned about the server by comparing (upstream-quirks.ts). Used by the upstream pool.
  */
-import { FLAG } from '../engine/wire.ts';
 import { DOUBT } from './upstream-attempt.ts';
 import type { Attempt, AttemptPurpose } from './upstream-attempt.ts';
 import type { Asking } from './upstream-asking.ts';
@@ -10,6 +9,7 @@ import {
   extendedRcodeOf,
   isBadCookie,
   isFormRefusal,
+  isTruncated,
   RANK,
   rcodeOf,
   replyRank,
@@ -20,7 +20,12 @@ import { REPLY_HAS_WRONG_CASE, REPLY_LACKS_COOKIE } from './upstream-verify.ts';
 import type { Verdict } from './upstream-verify.ts';
 
 /** Asks again after a UDP reply that a forger may have sent. The attempt was dropped. */
-export function doubtReply(attempt: Attempt, verdict: Verdict, asking: Asking, nowUs: number): void {
+export function doubtReply(
+  attempt: Attempt,
+  verdict: Verdict,
+  asking: Asking,
+  nowUs: number,
+): void {
   const { exchange, upstream } = attempt;
   const { quirks } = upstream;
   if (verdict === REPLY_HAS_WRONG_CASE) {
@@ -64,9 +69,8 @@ export function asksOtherwise(
   nowUs: number,
 ): boolean {
   const { exchange, overTcp, purpose } = attempt;
-  if (((bytes[2] as number) & FLAG.truncated) !== 0) {
-    if (overTcp) asking.goOn(exchange, nowUs);
-    else asking.askAgain(attempt, 'ask', true, nowUs);
+  if (isTruncated(bytes)) {
+    asking.askAgain(attempt, 'ask', true, nowUs);
     return true;
   }
   if (isBadCookie(bytes, exchange.questionEnd) && attempt.cookie !== null) {
@@ -118,7 +122,7 @@ export function learnFrom(attempt: Attempt, bytes: Buffer, nowUs: number): void 
   const { query, questionEnd } = exchange;
   quirks.replied();
   if (overTcp) quirks.tcpAnswered();
-  if (((bytes[2] as number) & FLAG.truncated) !== 0) return;
+  if (isTruncated(bytes)) return;
   const rank = replyRank(bytes, questionEnd);
   if (rank === RANK.positive) quirks.provedGood(query, questionEnd, omits, nowUs);
   if (rank < RANK.failure && attempt.hasOpt) quirks.tookOpt(nowUs);

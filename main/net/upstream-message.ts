@@ -180,7 +180,8 @@ export type Fit = 'same' | 'other-case' | 'no-question' | 'foreign';
  * @param end  behind the query's question
  */
 export function fitOf(reply: Uint8Array, query: Uint8Array, end: number): Fit {
-  if (reply.length < HEADER_BYTES || readUint16(reply, 0) !== readUint16(query, 0)) return 'foreign';
+  if (reply.length < HEADER_BYTES || readUint16(reply, 0) !== readUint16(query, 0))
+    return 'foreign';
   if (((reply[2] as number) & (FLAG.response | FLAG.opcode)) !== FLAG.response) return 'foreign';
   const questions = readUint16(reply, QDCOUNT_AT);
   if (questions === 0) return isServerFailure(rcodeOf(reply)) ? 'no-question' : 'foreign';
@@ -190,7 +191,8 @@ export function fitOf(reply: Uint8Array, query: Uint8Array, end: number): Fit {
   for (let at = HEADER_BYTES; at < end; at++) {
     const difference = (reply[at] as number) ^ (query[at] as number);
     if (difference === 0) continue;
-    if (difference !== CASE_BIT || at >= nameEnd || !isLetter(reply[at] as number)) return 'foreign';
+    if (difference !== CASE_BIT || at >= nameEnd || !isLetter(reply[at] as number))
+      return 'foreign';
     fit = 'other-case';
   }
   return fit;
@@ -219,6 +221,10 @@ export function replyRank(reply: Uint8Array, end: number): number {
   const rcode = extendedRcodeOf(reply, end);
   if (rcode === RCODE.noError) return readUint16(reply, 6) > 0 ? RANK.positive : RANK.noData;
   return isServerFailure(rcode) ? RANK.failure : RANK.nxDomain;
+}
+
+export function isTruncated(reply: Uint8Array): boolean {
+  return ((reply[2] as number) & FLAG.truncated) !== 0;
 }
 
 /** The four bits of RCODE in the header. */

@@ -6,10 +6,16 @@
 import type { CounterName } from '../contract/counters.ts';
 import { isWellFormed } from '../engine/reply-check.ts';
 import { repairReply } from '../engine/reply-repair.ts';
-import { FLAG } from '../engine/wire.ts';
 import { DOUBT } from './upstream-attempt.ts';
 import type { Attempt } from './upstream-attempt.ts';
-import { emptyReply, fitOf, rcodeOf, readCookie, restoreQuestion } from './upstream-message.ts';
+import {
+  emptyReply,
+  fitOf,
+  isTruncated,
+  rcodeOf,
+  readCookie,
+  restoreQuestion,
+} from './upstream-message.ts';
 
 /** A verdict and the counter that it adds to. */
 export interface Verdict {
@@ -51,8 +57,14 @@ export function verifyReply(attempt: Attempt, bytes: Buffer, nowUs: number): Ver
     case 'same':
       if (hasRandomCase && !overTcp) upstream.quirks.keptCase();
   }
-  attempt.reply = isWellFormed(bytes, bytes.length, end) ? bytes : repairReply(bytes, end);
+  attempt.reply = usablePart(bytes, end, overTcp);
   return attempt.reply === null ? REPLY_IS_BROKEN : checkCookie(attempt, attempt.reply, nowUs);
+}
+
+/** Of a truncated reply nothing is used: it leads to TCP, or over TCP to another server. */
+function usablePart(bytes: Buffer, end: number, overTcp: boolean): Buffer | null {
+  if (overTcp && isTruncated(bytes)) return null;
+  return isWellFormed(bytes, bytes.length, end) ? bytes : repairReply(bytes, end);
 }
 
 /** One may be forged; two of one server, with other IDs and ports, are believed. */
@@ -69,8 +81,7 @@ function verifyBare(attempt: Attempt, bytes: Buffer): Verdict {
 /** A truncated reply may have lost its cookie, and leads to TCP anyway. */
 function checkCookie(attempt: Attempt, bytes: Buffer, nowUs: number): Verdict {
   const { cookie, upstream, overTcp, exchange } = attempt;
-  const isTruncated = ((bytes[2] as number) & FLAG.truncated) !== 0;
-  if (cookie === null || isTruncated) return REPLY_IS_OURS;
+  if (cookie === null || isTruncated(bytes)) return REPLY_IS_OURS;
   const end = exchange.questionEnd;
   switch (upstream.cookies.check(cookie, readCookie(bytes, end), overTcp)) {
     case 'fine':

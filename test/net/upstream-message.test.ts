@@ -6,12 +6,7 @@ import { test } from 'node:test';
 import { decode } from 'dns-packet';
 import fc from 'fast-check';
 import { CryptoRandom } from '../../main/net/random.ts';
-import {
-  copyQuery,
-  fitOf,
-  questionEnd,
-  restoreQuestion,
-} from '../../main/net/upstream-message.ts';
+import { copyQuery, fitOf, questionEnd, restoreQuestion } from '../../main/net/upstream-message.ts';
 import { question } from '../support/dns-client.ts';
 
 const random = new CryptoRandom();
@@ -66,7 +61,8 @@ test('an error without a question has our ID and QR, and nothing else to know it
   const end = questionEnd(query, query.length);
   const bare = (...bytes: number[]): Buffer => Buffer.concat([Buffer.from(bytes), Buffer.alloc(8)]);
   const fit = (...bytes: number[]): string => fitOf(bare(...bytes), query, end);
-  for (const rcode of [1, 2, 4, 5]) assert.equal(fit(0x12, 0x34, 0x81, 0x80 | rcode), 'no-question');
+  for (const rcode of [1, 2, 4, 5])
+    assert.equal(fit(0x12, 0x34, 0x81, 0x80 | rcode), 'no-question');
   for (const rcode of [0, 3, 6]) assert.equal(fit(0x12, 0x34, 0x80, rcode), 'foreign');
   assert.equal(fit(0x12, 0x35, 0x80, 0x01), 'foreign');
   assert.equal(fit(0x12, 0x34, 0x00, 0x01), 'foreign');

@@ -8,6 +8,7 @@ import { systemClock } from '../../main/net/clock.ts';
 import { CryptoRandom } from '../../main/net/random.ts';
 import { openTcpListener, type TcpBounds } from '../../main/net/tcp-listener.ts';
 import { openUdpListener } from '../../main/net/udp-listener.ts';
+import { planOf } from '../../main/net/upstream-plan.ts';
 import { UpstreamPool } from '../../main/net/upstream-pool.ts';
 import { parseServer } from '../../main/net/server-address.ts';
 import { exchangeUdp, TcpClient } from './dns-client.ts';
@@ -23,11 +24,14 @@ export interface GatewayOptions extends PolicyOptions {
   readonly tcpBounds?: Partial<TcpBounds>;
   /** 0, the default, lets the system choose one that is free for UDP and TCP. */
   readonly port?: number;
+  /** False: questions go out in lower case, and so no negative answer is confirmed. */
+  readonly mixedCase?: boolean;
 }
 
 /** A gateway on free ports of 127.0.0.1, closed when its test ends. */
 export class Gateway {
   readonly engine: Engine;
+  readonly pool: UpstreamPool;
   readonly upstream: FakeUpstream;
   readonly sink: FakeSink;
   readonly udp: string;
@@ -37,12 +41,12 @@ export class Gateway {
   static async open(
     t: Cleanup,
     behaviour: Behaviour,
-    { tcpBounds, port = 0, ...options }: GatewayOptions = {},
+    { tcpBounds, port = 0, mixedCase = true, ...options }: GatewayOptions = {},
   ): Promise<Gateway> {
     const upstream = await FakeUpstream.open(t, behaviour);
     const counters = { slots: new Float64Array(COUNTER_BLOCK_SLOTS) };
     const random = new CryptoRandom();
-    const servers = [parseServer(upstream.endpoint)];
+    const servers = { ...planOf([parseServer(upstream.endpoint)]), mixedCase };
     const pool = new UpstreamPool({ servers, clock: systemClock, random, counters });
     const sink = new FakeSink();
     const engine = new Engine({ clock: systemClock, random, exchange: pool, sink, counters });
@@ -54,17 +58,20 @@ export class Gateway {
       engine.close();
       await Promise.all([udp.close(), tcp.close()]);
     });
-    return new Gateway(engine, upstream, sink, [udp.endpoint, tcp.endpoint], counters.slots);
+    return new Gateway(
+      { engine, pool, upstream, sink },
+      [udp.endpoint, tcp.endpoint],
+      counters.slots,
+    );
   }
 
   private constructor(
-    engine: Engine,
-    upstream: FakeUpstream,
-    sink: FakeSink,
+    { engine, pool, upstream, sink }: Pick<Gateway, 'engine' | 'pool' | 'upstream' | 'sink'>,
     [udp, tcp]: [string, string],
     slots: Float64Array,
   ) {
     this.engine = engine;
+    this.pool = pool;
     this.upstream = upstream;
     this.sink = sink;
     this.udp = udp;

@@ -11,6 +11,10 @@ export type OddReply = (query: Uint8Array) => Uint8Array;
 
 export interface OddCase {
   readonly title: string;
+  /** What the client gets: response code or TC, and records of the three sections without OPT. */
+  readonly gets: string;
+  /** Questions over UDP and over TCP that it takes; "1" when it is not given. */
+  readonly asks?: string;
   /** Type of the question. */
   readonly type?: 'A' | 'AAAA' | 'HTTPS';
   readonly udp: OddReply;
@@ -67,82 +71,329 @@ const ownName = (query: Uint8Array): number[] => [...query.subarray(12, endOfQue
 const noQuestion: OddReply = (query) => {
   const bytes = replyTo(query, { answers: [{ ...ADDRESS, name: ownName(query) }], edns: OPT });
   const end = endOfQuestion(query);
-  return Uint8Array.from([...bytes.subarray(0, 4), 0, 0, ...bytes.subarray(6, 12), ...bytes.subarray(end)]);
+  return Uint8Array.from([
+    ...bytes.subarray(0, 4),
+    0,
+    0,
+    ...bytes.subarray(6, 12),
+    ...bytes.subarray(end),
+  ]);
 };
 
 export const ODD_REPLIES: readonly OddCase[] = [
-  { title: 'bytes behind the end', udp: followed(GOOD, 1, 2, 3) },
-  { title: 'ARCOUNT one too high', udp: counted(GOOD, 10, 1) },
-  { title: 'ARCOUNT one too high without OPT', udp: counted({ answers: [ADDRESS] }, 10, 1) },
-  { title: 'ARCOUNT 0 with an OPT', udp: counted(GOOD, 10, -1) },
-  { title: 'NSCOUNT one too high', udp: counted({ answers: [ADDRESS] }, 8, 1) },
-  { title: 'ANCOUNT one too high', udp: counted({ answers: [ADDRESS] }, 6, 1) },
-  { title: 'ANCOUNT one too low', udp: counted({ answers: [ADDRESS, a(300, 192, 0, 2, 8)] }, 6, -1) },
-  { title: 'ANCOUNT one too low with OPT', udp: counted({ ...GOOD, answers: [ADDRESS, a(300, 192, 0, 2, 8)] }, 6, -1) },
-  { title: 'all counts 65,535', udp: changed(GOOD, (bytes) => { bytes.fill(255, 6, 12); return undefined; }) },
-  { title: 'two OPTs', udp: made({ ...GOOD, additionals: [optRecord] }) },
-  { title: 'OPT among the answers', udp: made({ answers: [ADDRESS, optRecord] }) },
-  { title: 'OPT in the authority section', udp: made({ answers: [ADDRESS], authorities: [optRecord] }) },
-  { title: 'OPT that is not at the root', udp: made({ answers: [ADDRESS], additionals: [{ ...optRecord, name: 'x' }] }) },
-  { title: 'OPT whose option is cut', udp: made({ ...GOOD, edns: { ...OPT, options: [0, 10, 0, 9, 7] } }) },
-  { title: 'OPT of version 1', udp: made({ ...GOOD, edns: { ...OPT, version: 1 } }) },
-  { title: 'HTTPS with a compressed target', type: 'HTTPS', udp: made(withAnswers(data('HTTPS', u16(0), POINTER), data('HTTPS', u16(0), [1, 0x73], POINTER))) },
-  { title: 'HTTPS with a compressed target and parameters', type: 'HTTPS', udp: made(withAnswers(data('HTTPS', u16(1), [1, 0x73], POINTER, u16(1), u16(3), [2, 0x68, 0x32]))) },
-  { title: 'HTTPS whose parameter is cut', type: 'HTTPS', udp: made(withAnswers(data('HTTPS', u16(1), [0], u16(4), u16(8), zeros(4)))) },
-  { title: 'RRSIG with a compressed signer', udp: made(withAnswers(ADDRESS, data('RRSIG', u16(1), zeros(16), POINTER, zeros(64)))) },
-  { title: 'NSEC with a compressed next name', udp: made({ authorities: [soa(60, 60), data('TYPE47', POINTER, [0, 1, 0x40])], edns: OPT }) },
-  { title: 'no question, with an answer', udp: noQuestion },
-  { title: 'header only, NOERROR', udp: bare(0) },
-  { title: 'header only, FORMERR', udp: bare(1) },
-  { title: 'header only, SERVFAIL', udp: bare(2) },
-  { title: 'header only, NXDOMAIN', udp: bare(3) },
-  { title: 'header only, REFUSED', udp: bare(5) },
-  { title: 'QDCOUNT 2', udp: counted(GOOD, 4, 1) },
-  { title: 'QDCOUNT 2 with the question twice', udp: (query) => {
+  { title: 'bytes behind the end', gets: 'NOERROR 1/0/0', udp: followed(GOOD, 1, 2, 3) },
+  { title: 'ARCOUNT one too high', gets: 'NOERROR 1/0/0', udp: counted(GOOD, 10, 1) },
+  {
+    title: 'ARCOUNT one too high without OPT',
+    gets: 'NOERROR 1/0/0',
+    udp: counted({ answers: [ADDRESS] }, 10, 1),
+  },
+  { title: 'ARCOUNT 0 with an OPT', gets: 'NOERROR 1/0/0', udp: counted(GOOD, 10, -1) },
+  {
+    title: 'NSCOUNT one too high',
+    gets: 'NOERROR 1/0/0',
+    udp: counted({ answers: [ADDRESS] }, 8, 1),
+  },
+  {
+    title: 'ANCOUNT one too high',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '1+1',
+    udp: counted({ answers: [ADDRESS] }, 6, 1),
+  },
+  {
+    title: 'ANCOUNT one too low',
+    gets: 'NOERROR 1/0/0',
+    udp: counted({ answers: [ADDRESS, a(300, 192, 0, 2, 8)] }, 6, -1),
+  },
+  {
+    title: 'ANCOUNT one too low with OPT',
+    gets: 'NOERROR 1/0/1',
+    udp: counted({ ...GOOD, answers: [ADDRESS, a(300, 192, 0, 2, 8)] }, 6, -1),
+  },
+  {
+    title: 'all counts 65,535',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '1+1',
+    udp: changed(GOOD, (bytes) => {
+      bytes.fill(255, 6, 12);
+      return undefined;
+    }),
+  },
+  { title: 'two OPTs', gets: 'NOERROR 1/0/0', udp: made({ ...GOOD, additionals: [optRecord] }) },
+  {
+    title: 'OPT among the answers',
+    gets: 'NOERROR 1/0/0',
+    udp: made({ answers: [ADDRESS, optRecord] }),
+  },
+  {
+    title: 'OPT in the authority section',
+    gets: 'NOERROR 1/0/0',
+    udp: made({ answers: [ADDRESS], authorities: [optRecord] }),
+  },
+  {
+    title: 'OPT that is not at the root',
+    gets: 'NOERROR 1/0/0',
+    udp: made({ answers: [ADDRESS], additionals: [{ ...optRecord, name: 'x' }] }),
+  },
+  {
+    title: 'OPT whose option is cut',
+    gets: 'NOERROR 1/0/0',
+    udp: made({ ...GOOD, edns: { ...OPT, options: [0, 10, 0, 9, 7] } }),
+  },
+  {
+    title: 'OPT of version 1',
+    gets: 'NOERROR 1/0/0',
+    udp: made({ ...GOOD, edns: { ...OPT, version: 1 } }),
+  },
+  {
+    title: 'HTTPS with a compressed target',
+    gets: 'NOERROR 2/0/0',
+    type: 'HTTPS',
+    udp: made(
+      withAnswers(data('HTTPS', u16(0), POINTER), data('HTTPS', u16(0), [1, 0x73], POINTER)),
+    ),
+  },
+  {
+    title: 'HTTPS with a compressed target and parameters',
+    gets: 'NOERROR 1/0/0',
+    type: 'HTTPS',
+    udp: made(
+      withAnswers(data('HTTPS', u16(1), [1, 0x73], POINTER, u16(1), u16(3), [2, 0x68, 0x32])),
+    ),
+  },
+  {
+    title: 'HTTPS whose parameter is cut',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '1+1',
+    type: 'HTTPS',
+    udp: made(withAnswers(data('HTTPS', u16(1), [0], u16(4), u16(8), zeros(4)))),
+  },
+  {
+    title: 'RRSIG with a compressed signer',
+    gets: 'NOERROR 2/0/0',
+    udp: made(withAnswers(ADDRESS, data('RRSIG', u16(1), zeros(16), POINTER, zeros(64)))),
+  },
+  {
+    title: 'NSEC with a compressed next name',
+    gets: 'NOERROR 0/2/0',
+    asks: '2',
+    udp: made({ authorities: [soa(60, 60), data('TYPE47', POINTER, [0, 1, 0x40])], edns: OPT }),
+  },
+  { title: 'no question, with an answer', gets: 'waits', udp: noQuestion },
+  { title: 'header only, NOERROR', gets: 'waits', udp: bare(0) },
+  { title: 'header only, FORMERR', gets: 'FORMERR 0/0/0', asks: '3', udp: bare(1) },
+  { title: 'header only, SERVFAIL', gets: 'SERVFAIL 0/0/0', asks: '3', udp: bare(2) },
+  { title: 'header only, NXDOMAIN', gets: 'waits', udp: bare(3) },
+  { title: 'header only, REFUSED', gets: 'REFUSED 0/0/0', asks: '3', udp: bare(5) },
+  { title: 'QDCOUNT 2', gets: 'waits', udp: counted(GOOD, 4, 1) },
+  {
+    title: 'QDCOUNT 2 with the question twice',
+    gets: 'waits',
+    udp: (query) => {
       const bytes = replyTo(query, GOOD);
       const end = endOfQuestion(query);
-      return Uint8Array.from([...bytes.subarray(0, 5), 2, ...bytes.subarray(6, end), ...bytes.subarray(12, end), ...bytes.subarray(end)]);
-    } },
-  { title: 'opcode STATUS', udp: flagged(GOOD, 2, 0x10) },
-  { title: 'answer for another name', udp: made(withAnswers({ ...ADDRESS, name: 'other.example' })) },
-  { title: 'answer for this name and another', udp: made(withAnswers({ ...ADDRESS, name: 'other.example' }, ADDRESS)) },
-  { title: 'A of 16 bytes', udp: made(withAnswers(data('A', zeros(16)))) },
-  { title: 'A of 16 bytes and one of 4', udp: made(withAnswers(data('A', zeros(16)), ADDRESS)) },
-  { title: 'A of 0 bytes', udp: made(withAnswers(data('A'))) },
-  { title: 'AAAA of 4 bytes', type: 'AAAA', udp: made(withAnswers(data('AAAA', [192, 0, 2, 7]))) },
-  { title: 'A of class CH', udp: made(withAnswers({ ...ADDRESS, recordClass: 3 })) },
-  { title: 'A of class CH and of class IN', udp: made(withAnswers({ ...ADDRESS, recordClass: 3 }, ADDRESS)) },
-  { title: 'question of class CH', udp: changed(GOOD, (bytes) => { bytes[endOfQuestion(bytes) - 1] = 3; return undefined; }) },
-  { title: 'owner that points forward', udp: made(withAnswers({ ...ADDRESS, name: [0xc0, 60] })) },
-  { title: 'owner that points forward to a name', udp: (query) => replyTo(query, { answers: [{ ...ADDRESS, name: u16(0xc000 + endOfQuestion(query) + 16) }], additionals: [{ ...ADDRESS, name: ownName(query) }] }) },
-  { title: 'owner that points to itself', udp: made(withAnswers({ ...ADDRESS, name: [0xc0, 29] })) },
-  { title: 'owner that points into the header', udp: made(withAnswers({ ...ADDRESS, name: [0xc0, 4] })) },
-  { title: 'duplicate records', udp: made(withAnswers(ADDRESS, ADDRESS, ADDRESS)) },
-  { title: 'larger than the size advertised', udp: made(withAnswers(...many)) },
-  { title: 'RA clear', udp: flagged(GOOD, 3, 0x80) },
-  { title: 'RD clear', udp: flagged(GOOD, 2, 0x01) },
-  { title: 'Z set', udp: flagged(GOOD, 3, 0x40) },
-  { title: 'AA set', udp: flagged(GOOD, 2, 0x04) },
-  { title: 'AA and TC, with an answer', udp: flagged(GOOD, 2, 0x06), tcp: goodReply },
-  { title: 'TC with an answer, over TCP too', udp: flagged(GOOD, 2, 0x02) },
-  { title: 'TC, cut inside a record', udp: (query) => replyTo(query, { ...GOOD, tc: true }).subarray(0, -20), tcp: goodReply },
-  { title: 'answer cut, whole over TCP', udp: cut({ answers: [ADDRESS] }, 2), tcp: goodReply },
-  { title: 'answer cut, over TCP too', udp: cut({ answers: [ADDRESS] }, 2) },
-  { title: 'authority cut', udp: cut({ answers: [ADDRESS], authorities: [soa(60, 60)] }, 2) },
-  { title: 'authority of NODATA cut', udp: cut({ authorities: [soa(60, 60)] }, 2) },
-  { title: 'additional cut', udp: cut({ answers: [ADDRESS], additionals: [{ ...ADDRESS, name: 'x.example' }] }, 2) },
-  { title: 'broken TXT among the additional records', udp: made({ ...GOOD, additionals: [data('TXT', [200, 1])] }) },
-  { title: 'CNAME and address, address first', udp: made(withAnswers({ ...ADDRESS, name: 'to.example' }, data('CNAME', wireName('to.example')))) },
-  { title: 'two CNAMEs of one name', udp: made(withAnswers(data('CNAME', wireName('to.example')), data('CNAME', wireName('too.example')), { ...ADDRESS, name: 'to.example' })) },
-  { title: 'NXDOMAIN with an address', udp: made({ ...GOOD, rcode: 3 }) },
-  { title: 'NOERROR without anything', udp: made({}) },
-  { title: 'SERVFAIL with an address', udp: made({ ...GOOD, rcode: 2 }) },
-  { title: 'response code 6', udp: made({ rcode: 6 }) },
-  { title: 'response code 11', udp: made({ rcode: 11 }) },
-  { title: 'extended response code 16', udp: made({ edns: { ...OPT, extendedRcode: 1 } }) },
-  { title: 'TTL above 2^31', udp: made(withAnswers({ ...ADDRESS, ttl: 0xf0000000 })) },
-  { title: 'unknown type with a pointer in its data', udp: made(withAnswers(ADDRESS, data('TYPE65280', u32(1), POINTER))) },
-  { title: 'no bytes', udp: () => new Uint8Array(0), tcp: goodReply },
-  { title: 'half a header', udp: (query) => query.subarray(0, 6), tcp: goodReply },
-  { title: 'the query itself', udp: (query) => query, tcp: goodReply },
+      return Uint8Array.from([
+        ...bytes.subarray(0, 5),
+        2,
+        ...bytes.subarray(6, end),
+        ...bytes.subarray(12, end),
+        ...bytes.subarray(end),
+      ]);
+    },
+  },
+  { title: 'opcode STATUS', gets: 'waits', udp: flagged(GOOD, 2, 0x10) },
+  {
+    title: 'answer for another name',
+    gets: 'NOERROR 0/0/0',
+    udp: made(withAnswers({ ...ADDRESS, name: 'other.example' })),
+  },
+  {
+    title: 'answer for this name and another',
+    gets: 'NOERROR 1/0/0',
+    udp: made(withAnswers({ ...ADDRESS, name: 'other.example' }, ADDRESS)),
+  },
+  {
+    title: 'A of 16 bytes',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '1+1',
+    udp: made(withAnswers(data('A', zeros(16)))),
+  },
+  {
+    title: 'A of 16 bytes and one of 4',
+    gets: 'NOERROR 1/0/0',
+    udp: made(withAnswers(data('A', zeros(16)), ADDRESS)),
+  },
+  { title: 'A of 0 bytes', gets: 'SERVFAIL 0/0/0', asks: '1+1', udp: made(withAnswers(data('A'))) },
+  {
+    title: 'AAAA of 4 bytes',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '1+1',
+    type: 'AAAA',
+    udp: made(withAnswers(data('AAAA', [192, 0, 2, 7]))),
+  },
+  {
+    title: 'A of class CH',
+    gets: 'NOERROR 0/0/0',
+    udp: made(withAnswers({ ...ADDRESS, recordClass: 3 })),
+  },
+  {
+    title: 'A of class CH and of class IN',
+    gets: 'NOERROR 1/0/0',
+    udp: made(withAnswers({ ...ADDRESS, recordClass: 3 }, ADDRESS)),
+  },
+  {
+    title: 'question of class CH',
+    gets: 'waits',
+    udp: changed(GOOD, (bytes) => {
+      bytes[endOfQuestion(bytes) - 1] = 3;
+      return undefined;
+    }),
+  },
+  {
+    title: 'owner that points forward',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '1+1',
+    udp: made(withAnswers({ ...ADDRESS, name: [0xc0, 60] })),
+  },
+  {
+    title: 'owner that points forward to a name',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '1+1',
+    udp: (query) =>
+      replyTo(query, {
+        answers: [{ ...ADDRESS, name: u16(0xc000 + endOfQuestion(query) + 16) }],
+        additionals: [{ ...ADDRESS, name: ownName(query) }],
+      }),
+  },
+  {
+    title: 'owner that points to itself',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '1+1',
+    udp: made(withAnswers({ ...ADDRESS, name: [0xc0, 29] })),
+  },
+  {
+    title: 'owner that points into the header',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '1+1',
+    udp: made(withAnswers({ ...ADDRESS, name: [0xc0, 4] })),
+  },
+  {
+    title: 'duplicate records',
+    gets: 'NOERROR 3/0/0',
+    udp: made(withAnswers(ADDRESS, ADDRESS, ADDRESS)),
+  },
+  {
+    title: 'larger than the size advertised',
+    gets: 'TC 0/0/0',
+    udp: made(withAnswers(...many)),
+  },
+  { title: 'RA clear', gets: 'NOERROR 1/0/0', udp: flagged(GOOD, 3, 0x80) },
+  { title: 'RD clear', gets: 'NOERROR 1/0/0', udp: flagged(GOOD, 2, 0x01) },
+  { title: 'Z set', gets: 'NOERROR 1/0/0', udp: flagged(GOOD, 3, 0x40) },
+  { title: 'AA set', gets: 'NOERROR 1/0/0', udp: flagged(GOOD, 2, 0x04) },
+  {
+    title: 'AA and TC, with an answer',
+    gets: 'NOERROR 1/0/0',
+    asks: '1+1',
+    udp: flagged(GOOD, 2, 0x06),
+    tcp: goodReply,
+  },
+  {
+    title: 'TC with an answer, over TCP too',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '1+1',
+    udp: flagged(GOOD, 2, 0x02),
+  },
+  {
+    title: 'TC, cut inside a record',
+    gets: 'NOERROR 1/0/0',
+    asks: '1+1',
+    udp: (query) => replyTo(query, { ...GOOD, tc: true }).subarray(0, -20),
+    tcp: goodReply,
+  },
+  {
+    title: 'answer cut, whole over TCP',
+    gets: 'NOERROR 1/0/0',
+    asks: '1+1',
+    udp: cut({ answers: [ADDRESS] }, 2),
+    tcp: goodReply,
+  },
+  {
+    title: 'answer cut, over TCP too',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '1+1',
+    udp: cut({ answers: [ADDRESS] }, 2),
+  },
+  {
+    title: 'authority cut',
+    gets: 'NOERROR 1/0/0',
+    udp: cut({ answers: [ADDRESS], authorities: [soa(60, 60)] }, 2),
+  },
+  {
+    title: 'authority of NODATA cut',
+    gets: 'NOERROR 0/0/0',
+    asks: '2',
+    udp: cut({ authorities: [soa(60, 60)] }, 2),
+  },
+  {
+    title: 'additional cut',
+    gets: 'NOERROR 1/0/0',
+    udp: cut({ answers: [ADDRESS], additionals: [{ ...ADDRESS, name: 'x.example' }] }, 2),
+  },
+  {
+    title: 'broken TXT among the additional records',
+    gets: 'NOERROR 1/0/0',
+    udp: made({ ...GOOD, additionals: [data('TXT', [200, 1])] }),
+  },
+  {
+    title: 'CNAME and address, address first',
+    gets: 'NOERROR 2/0/0',
+    udp: made(
+      withAnswers({ ...ADDRESS, name: 'to.example' }, data('CNAME', wireName('to.example'))),
+    ),
+  },
+  {
+    title: 'two CNAMEs of one name',
+    gets: 'NOERROR 3/0/0',
+    udp: made(
+      withAnswers(data('CNAME', wireName('to.example')), data('CNAME', wireName('too.example')), {
+        ...ADDRESS,
+        name: 'to.example',
+      }),
+    ),
+  },
+  {
+    title: 'NXDOMAIN with an address',
+    gets: 'NXDOMAIN 1/0/0',
+    asks: '2',
+    udp: made({ ...GOOD, rcode: 3 }),
+  },
+  { title: 'NOERROR without anything', gets: 'NOERROR 0/0/0', asks: '2', udp: made({}) },
+  {
+    title: 'SERVFAIL with an address',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '3',
+    udp: made({ ...GOOD, rcode: 2 }),
+  },
+  { title: 'response code 6', gets: 'YXDOMAIN 0/0/0', asks: '2', udp: made({ rcode: 6 }) },
+  { title: 'response code 11', gets: 'RCODE_11 0/0/0', asks: '2', udp: made({ rcode: 11 }) },
+  {
+    title: 'extended response code 16',
+    gets: 'SERVFAIL 0/0/0',
+    asks: '3',
+    udp: made({ edns: { ...OPT, extendedRcode: 1 } }),
+  },
+  {
+    title: 'TTL above 2^31',
+    gets: 'NOERROR 1/0/0',
+    udp: made(withAnswers({ ...ADDRESS, ttl: 0xf0000000 })),
+  },
+  {
+    title: 'unknown type with a pointer in its data',
+    gets: 'NOERROR 2/0/0',
+    udp: made(withAnswers(ADDRESS, data('TYPE65280', u32(1), POINTER))),
+  },
+  { title: 'no bytes', gets: 'waits', udp: () => new Uint8Array(0), tcp: goodReply },
+  { title: 'half a header', gets: 'waits', udp: (query) => query.subarray(0, 6), tcp: goodReply },
+  { title: 'the query itself', gets: 'waits', udp: (query) => query, tcp: goodReply },
 ];
