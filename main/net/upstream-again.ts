@@ -97,22 +97,28 @@ export function asksOtherwise(
 
 /** The form in which a negative answer or an error is confirmed; null when it is believed. */
 function plainerForm(attempt: Attempt, bytes: Buffer, nowUs: number): AttemptPurpose | null {
-  const { exchange, upstream, omits } = attempt;
-  const { query, questionEnd } = exchange;
+  const { questionEnd } = attempt.exchange;
   const rank = replyRank(bytes, questionEnd);
   if (rank === RANK.positive) return null;
-  const { quirks } = upstream;
-  const hasOpt = (omits & OMIT_OPT) === 0;
-  if (hasOpt && isFormRefusal(extendedRcodeOf(bytes, questionEnd))) return 'without-edns';
-  const isMixed = (omits & OMIT_CASE) === 0 && !exchange.hasDoubted(upstream, DOUBT.case);
-  if (isMixed && quirks.doubtsCase(query, questionEnd, nowUs)) {
-    exchange.doubt(upstream, DOUBT.case);
-    return 'plain-case';
-  }
-  const isError = rank >= RANK.failure && hasOpt && !exchange.hasDoubted(upstream, DOUBT.opt);
-  if (!isError || !quirks.doubtsOpt(query, questionEnd, nowUs)) return null;
-  exchange.doubt(upstream, DOUBT.opt);
-  return 'without-edns';
+  if (attempt.hasOpt && isFormRefusal(extendedRcodeOf(bytes, questionEnd))) return 'without-edns';
+  if (doubtsCase(attempt, nowUs)) return 'plain-case';
+  return rank >= RANK.failure && doubtsOpt(attempt, nowUs) ? 'without-edns' : null;
+}
+
+/** Once a question and server. */
+function doubtsCase({ exchange, upstream, hasRandomCase }: Attempt, nowUs: number): boolean {
+  if (!hasRandomCase || exchange.hasDoubted(upstream, DOUBT.case)) return false;
+  const { query, questionEnd } = exchange;
+  const isDoubted = upstream.quirks.doubtsCase(query, questionEnd, nowUs);
+  return isDoubted && exchange.doubt(upstream, DOUBT.case);
+}
+
+/** Once a question and server. */
+function doubtsOpt({ exchange, upstream, hasOpt }: Attempt, nowUs: number): boolean {
+  if (!hasOpt || exchange.hasDoubted(upstream, DOUBT.opt)) return false;
+  const { query, questionEnd } = exchange;
+  const isDoubted = upstream.quirks.doubtsOpt(query, questionEnd, nowUs);
+  return isDoubted && exchange.doubt(upstream, DOUBT.opt);
 }
 
 /** Notes what a verified reply says about the forms of the question that it and others were sent in. */

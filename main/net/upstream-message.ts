@@ -180,19 +180,24 @@ export type Fit = 'same' | 'other-case' | 'no-question' | 'foreign';
  * @param end  behind the query's question
  */
 export function fitOf(reply: Uint8Array, query: Uint8Array, end: number): Fit {
-  if (reply.length < HEADER_BYTES || readUint16(reply, 0) !== readUint16(query, 0))
-    return 'foreign';
-  if (((reply[2] as number) & (FLAG.response | FLAG.opcode)) !== FLAG.response) return 'foreign';
+  const isReply =
+    reply.length >= HEADER_BYTES &&
+    readUint16(reply, 0) === readUint16(query, 0) &&
+    ((reply[2] as number) & (FLAG.response | FLAG.opcode)) === FLAG.response;
+  if (!isReply) return 'foreign';
   const questions = readUint16(reply, QDCOUNT_AT);
   if (questions === 0) return isServerFailure(rcodeOf(reply)) ? 'no-question' : 'foreign';
-  if (questions !== 1 || reply.length < end) return 'foreign';
+  return questions === 1 && reply.length >= end ? fitOfQuestion(reply, query, end) : 'foreign';
+}
+
+function fitOfQuestion(reply: Uint8Array, query: Uint8Array, end: number): Fit {
   let fit: Fit = 'same';
   const nameEnd = end - 4;
   for (let at = HEADER_BYTES; at < end; at++) {
     const difference = (reply[at] as number) ^ (query[at] as number);
     if (difference === 0) continue;
-    if (difference !== CASE_BIT || at >= nameEnd || !isLetter(reply[at] as number))
-      return 'foreign';
+    const isCase = difference === CASE_BIT && at < nameEnd && isLetter(reply[at] as number);
+    if (!isCase) return 'foreign';
     fit = 'other-case';
   }
   return fit;

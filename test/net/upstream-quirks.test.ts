@@ -33,7 +33,7 @@ function addressIn({ reply }: Outcome): string {
   assert.notEqual(reply, null, 'a reply');
   const message = readAnswer(reply as Buffer);
   const [answer] = message.answers ?? [];
-  return answer?.type === 'A' ? answer.data : String(message.rcode);
+  return answer?.type === 'A' ? answer.data : message.rcode;
 }
 
 const isMixed = ({ name }: FakeQuery): boolean => /[A-Z]/.test(name);

@@ -276,9 +276,19 @@ export function fakeUpstreams(): MethodOutput<'upstreams.list'> {
         ...none,
         ...{ upstream: 'tls://dns.example', protocol: 'tls', state: 'down' },
         ...{ sent: 40, answered: 12, failures: 28, connections: 5 },
-        trouble: 'its certificate has expired', askedWithout: '',
+        trouble: 'its certificate has expired',
+        askedWithout: '',
       },
-      { ...none, ...{ upstream: '10.0.0.1', protocol: 'udp', state: 'untried', trouble: '', askedWithout: '' } },
+      {
+        ...none,
+        ...{
+          upstream: '10.0.0.1',
+          protocol: 'udp',
+          state: 'untried',
+          trouble: '',
+          askedWithout: '',
+        },
+      },
     ],
   };
 }
