@@ -24,8 +24,8 @@ export const COUNTERS = [
   'upstreamSent', // queries sent upstream, retries included
   'upstreamAnswered', // verified replies
   'upstreamTimeouts',
-  'upstreamMismatched', // replies with wrong ID, question, case or address; ignored
-  'upstreamMalformed', // replies that do not parse to their end; ignored
+  'upstreamMismatched', // replies with wrong ID, question, case or cookie; not believed
+  'upstreamMalformed', // replies of which nothing can be used; asked for over TCP or elsewhere
   'upstreamTcp', // exchanges over TCP
   'pending', // gauge: questions in flight now
   'pendingDropped', // questions refused because too many were in flight

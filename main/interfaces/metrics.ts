@@ -30,7 +30,7 @@ const COUNTER_HELP: Partial<Record<CounterName, string>> = {
   upstreamAnswered: 'Verified replies of upstreams',
   upstreamTimeouts: 'Upstream exchanges that ran out of time',
   upstreamMismatched: 'Upstream replies ignored for a wrong ID, question, case or address',
-  upstreamMalformed: 'Upstream replies ignored because they do not parse',
+  upstreamMalformed: 'Upstream replies of which nothing could be read',
   upstreamTcp: 'Upstream exchanges over TCP',
   pendingDropped: 'Questions refused because too many were in flight',
   tcpRefused: 'Client TCP connections refused at the bound',
