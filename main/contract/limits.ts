@@ -132,7 +132,7 @@ export const LIMITS = {
   upstreamTcpPipelineMax: 128,
   /**
    * Zones of one upstream of which it is remembered whether it understands the usual form of a
-   * question there; the newer one stays. 22 bytes each, per data-plane thread.
+   * question there; the newer one stays. 19 bytes each, per data-plane thread.
    */
   upstreamZonesMax: 512,
 

@@ -12,7 +12,6 @@ import {
   isTruncated,
   RANK,
   rcodeOf,
-  replyRank,
   restoreQuestion,
 } from './upstream-message.ts';
 import { OMIT_CASE, OMIT_OPT } from './upstream-quirks.ts';
@@ -82,12 +81,12 @@ export function asksOtherwise(
   const plainer = plainerForm(attempt, bytes, nowUs);
   if (plainer === null) {
     const { quirks } = attempt.upstream;
-    if (leftSince(attempt) !== 0 && !isBetter(attempt, bytes)) {
+    if (leftSince(attempt) !== 0 && !isBetter(attempt)) {
       quirks.provedNegative(query, questionEnd, nowUs);
     }
     return false;
   }
-  const rank = replyRank(bytes, questionEnd);
+  const { rank } = attempt;
   restoreQuestion(bytes, query, questionEnd);
   exchange.offer(Buffer.from(bytes), rank, attempt.upstream);
   exchange.negative = { upstream: attempt.upstream, omits: attempt.omits, rank };
@@ -97,8 +96,8 @@ export function asksOtherwise(
 
 /** The form in which a negative answer or an error is confirmed; null when it is believed. */
 function plainerForm(attempt: Attempt, bytes: Buffer, nowUs: number): AttemptPurpose | null {
+  const { rank } = attempt;
   const { questionEnd } = attempt.exchange;
-  const rank = replyRank(bytes, questionEnd);
   if (rank === RANK.positive) return null;
   if (attempt.hasOpt && isFormRefusal(extendedRcodeOf(bytes, questionEnd))) return 'without-edns';
   if (doubtsCase(attempt, nowUs)) return 'plain-case';
@@ -122,19 +121,19 @@ function doubtsOpt({ exchange, upstream, hasOpt }: Attempt, nowUs: number): bool
 }
 
 /** Notes what a verified reply says about the forms of the question that it and others were sent in. */
-export function learnFrom(attempt: Attempt, bytes: Buffer, nowUs: number): void {
+export function learnFrom(attempt: Attempt, nowUs: number): void {
   const { upstream, exchange, omits, overTcp } = attempt;
   const { quirks } = upstream;
   const { query, questionEnd } = exchange;
   quirks.replied();
   if (overTcp) quirks.tcpAnswered();
-  if (isTruncated(bytes)) return;
-  const rank = replyRank(bytes, questionEnd);
+  if (attempt.rank === RANK.useless) return;
+  const { rank } = attempt;
   if (rank === RANK.positive) quirks.provedGood(query, questionEnd, omits, nowUs);
   if (rank < RANK.failure && attempt.hasOpt) quirks.tookOpt(nowUs);
-  if (overTcp === upstream.isStream && rank < RANK.failure) compareWithSilence(attempt, nowUs);
+  if (!overTcp && rank < RANK.failure) compareWithSilence(attempt, nowUs);
   const left = leftSince(attempt);
-  if (left !== 0 && isBetter(attempt, bytes)) quirks.strike(query, questionEnd, left, nowUs);
+  if (left !== 0 && isBetter(attempt)) quirks.strike(query, questionEnd, left, nowUs);
 }
 
 /** What was left out since the negative reply that the attempt is to confirm: OMIT_ bits. */
@@ -143,18 +142,18 @@ function leftSince({ exchange, upstream, omits }: Attempt): number {
   return negative?.upstream === upstream ? omits & ~negative.omits : 0;
 }
 
-function isBetter({ exchange }: Attempt, bytes: Buffer): boolean {
-  return replyRank(bytes, exchange.questionEnd) < (exchange.negative?.rank ?? 0);
+function isBetter({ exchange, rank }: Attempt): boolean {
+  return rank < (exchange.negative?.rank ?? 0);
 }
 
 /** A plainer form got a reply where one before it got none. */
 function compareWithSilence(attempt: Attempt, nowUs: number): void {
-  const { upstream, exchange, omits, overTcp, isPlainProbe } = attempt;
+  const { upstream, exchange, omits, isPlainProbe } = attempt;
   const { query, questionEnd } = exchange;
   let silentOmits = -1;
   let sentUs = 0;
   for (const other of exchange.attempts) {
-    if (other.upstream !== upstream || other.overTcp !== overTcp) continue;
+    if (other.upstream !== upstream || other.overTcp) continue;
     silentOmits = Math.max(silentOmits, 0) | other.omits;
     sentUs = other.sentUs;
   }

@@ -4,6 +4,7 @@
 import type { ExchangeResult } from '../engine/ports.ts';
 import type { WheelEntry } from './timer-wheel.ts';
 import type { UpstreamGroup } from './upstream-group.ts';
+import { RANK } from './upstream-message.ts';
 import { OMIT_CASE, OMIT_OPT } from './upstream-quirks.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -159,6 +160,8 @@ export class Attempt {
   isPlainProbe = false;
   /** What can be used of its reply; set by verifyReply. */
   reply: Buffer | null = null;
+  /** The RANK of that; useless when it is truncated. */
+  rank: number = RANK.useless;
   /** Seconds that the reply spent in an HTTP cache. RFC 8484 §5.1. */
   ageSeconds = 0;
   /** Times it was moved to a fresh TCP connection because the old one closed. */

@@ -26,16 +26,16 @@ export function buildAttempt(
   nowUs: number,
 ): Attempt {
   const { query, questionEnd } = exchange;
-  const isPlainProbe = purpose === 'ask' && isUnprovenAndDown(upstream, nowUs);
+  const isPlainProbe = purpose === 'ask' && mayBeForm(upstream, overTcp, nowUs);
   const omits = isPlainProbe
     ? upstream.quirks.omittedInProbe()
     : formOf(exchange, upstream, purpose, overTcp, nowUs);
   const keepsOpt = (omits & OMIT_OPT) === 0;
   const hasOpt = keepsOpt && query.length === questionEnd + OPT_BYTES;
-  const mixesCase = (omits & OMIT_CASE) === 0 && upstream.mixesCase;
+  const caseSource = upstream.mixesCase && (omits & OMIT_CASE) === 0 ? random : null;
   const options = hasOpt ? optionsFor(upstream, query.length) : undefined;
-  const copy = copyQuery(query, questionEnd, mixesCase ? random : null, keepsOpt, options);
-  const isMixed = mixesCase && !hasSameName(copy, query, questionEnd);
+  const copy = copyQuery(query, questionEnd, caseSource, keepsOpt, options);
+  const isMixed = !hasSameName(copy, query, questionEnd);
   const attempt = new Attempt(exchange, upstream, purpose, copy, hasOpt, isMixed, nowUs);
   attempt.overTcp = overTcp;
   attempt.isPlainProbe = isPlainProbe;
@@ -43,9 +43,9 @@ export function buildAttempt(
   return attempt;
 }
 
-/** A server that is down may only be silent to the usual form. */
-function isUnprovenAndDown({ health, quirks }: Upstream, nowUs: number): boolean {
-  return health.isDown && !health.isRefusing && !quirks.isProven(nowUs);
+/** A server that is down and never answered may only be silent to the usual form. */
+function mayBeForm({ health, quirks }: Upstream, overTcp: boolean, nowUs: number): boolean {
+  return !overTcp && health.isDown && !health.isRefusing && !quirks.isProven(nowUs);
 }
 
 /** What an attempt is sent without: OMIT_ bits. */
@@ -67,11 +67,9 @@ function formOf(
     case 'check':
       return omits;
     case 'ask':
-    case 'with-cookie': {
-      // Over TCP nobody can forge from off the path, whatever the case.
-      const byWay = overTcp ? OMIT_CASE : 0;
-      return omits | byWay | afterSilence(exchange, upstream, overTcp, nowUs);
-    }
+    case 'with-cookie':
+      // Over TCP nobody can forge from off the path, whatever the case; and silence is TCP's.
+      return omits | (overTcp ? OMIT_CASE : afterSilence(exchange, upstream, nowUs));
   }
 }
 
@@ -79,13 +77,10 @@ function formOf(
 function afterSilence(
   { attempts, query, questionEnd }: PendingExchange,
   upstream: Upstream,
-  overTcp: boolean,
   nowUs: number,
 ): number {
   let silent = 0;
-  for (const attempt of attempts) {
-    if (attempt.upstream === upstream && attempt.overTcp === overTcp) silent++;
-  }
+  for (const attempt of attempts) if (attempt.upstream === upstream && !attempt.overTcp) silent++;
   if (silent === 0) return 0;
   const needsOpt = wantsDnssec(query, questionEnd);
   return upstream.quirks.omittedAfterSilence(query, questionEnd, silent, needsOpt, nowUs);

@@ -35,6 +35,7 @@ import {
   ageReply,
   emptyReply,
   isServerFailure,
+  isTruncated,
   questionEnd,
   RANK,
   rcodeOf,
@@ -249,7 +250,8 @@ export class UpstreamPool
     const bytes = attempt.reply as Buffer;
     this.#set.answered(attempt, nowUs);
     this.#drop(attempt, false);
-    learnFrom(attempt, bytes, nowUs);
+    if (!isTruncated(bytes)) attempt.rank = replyRank(bytes, exchange.questionEnd);
+    learnFrom(attempt, nowUs);
     if (attempt.ageSeconds > 0) ageReply(bytes, exchange.questionEnd, attempt.ageSeconds);
     if (exchange.isFinished) {
       this.#set.late(upstream, isServerFailure(rcodeOf(bytes)), exchange.isAnswered, nowUs);
@@ -273,8 +275,7 @@ export class UpstreamPool
   }
 
   /** Looks at a reply: an answer, or a failure that another server may not have. */
-  #judge({ exchange, upstream }: Attempt, bytes: Buffer, nowUs: number): void {
-    const rank = replyRank(bytes, exchange.questionEnd);
+  #judge({ exchange, upstream, rank }: Attempt, bytes: Buffer, nowUs: number): void {
     restoreQuestion(bytes, exchange.query, exchange.questionEnd);
     if (rank >= RANK.failure) {
       this.#refused(exchange, upstream, Buffer.from(bytes), rank, nowUs);

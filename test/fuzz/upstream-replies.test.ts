@@ -1,5 +1,5 @@
 /**
- * Mutated replies from encrypted upstreams: whatever comes back, a question ends with a reply that
+ * Mutated replies from upstreams: whatever comes back, a question ends with a reply that
  * verifies or with none, and the pool goes on.
  */
 import assert from 'node:assert/strict';
@@ -79,3 +79,31 @@ for (const [protocol, runs] of [
     assert.ok(server.queries.length >= runs * 0.8, `${String(server.queries.length)} were mutated`);
   });
 }
+
+test('udp: 80 mutated replies harm nobody', async (t) => {
+  let current: Mutation = { changes: [], cut: -1 };
+  const server = await FakeUpstream.open(t, (query) => {
+    const data = addressOfName(query.name);
+    const answers = [{ name: query.name, type: 'A' as const, ttl: 300, data }];
+    return [{ bytes: mutate(replyTo(query, { answers }), current) }];
+  });
+  const backup = await FakeUpstream.open(t, answerByName);
+  await fc.assert(
+    fc.asyncProperty(mutation, async (next) => {
+      current = next;
+      const { pool } = openPool(t, [server, backup]);
+      const query = question('mutated.example', 'A', { ednsBytes: 1_232 });
+      const reply = await new Promise<Buffer | null>((resolve) => {
+        pool.exchange(query, query.length, (result) => {
+          resolve(result.reply === null ? null : Buffer.from(result.reply));
+        });
+      });
+      assert.notEqual(reply, null);
+      assert.equal(checkReply(reply as Buffer, reply?.length ?? 0, query, query.length), REPLY_OK);
+      assert.equal(pool.unfinished, 0);
+      assert.equal(pool.states[0]?.askedWithout, '', 'one reply switches nothing off');
+      pool.close();
+    }),
+    { numRuns: 80 },
+  );
+});

@@ -1,6 +1,7 @@
 /**
  * Odd replies (test/support/odd-replies.ts) through the whole path: what the client gets, how often
- * the server is asked for it, that it is not blamed, and that nobody waits. Then the same at two other
+ * the server is asked for it (no more than that: nothing ran out of time), and that it is not blamed.
+ * Then the same at two other
  * forwarders: what both of them answer, Sluice answers too.
  */
 import assert from 'node:assert/strict';
@@ -21,9 +22,6 @@ import { findTool, missingTools } from '../support/tools.ts';
 import { freePort } from '../../bench/load/target.ts';
 
 const RCODES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED', 'YXDOMAIN'];
-/** Before the first hedge delay. */
-const AT_ONCE_MS = 140;
-
 /** Response code or TC, and records of a message, without OPT. */
 function brief(message: Buffer): string {
   const { rcode, tc, counts } = header(message);
@@ -47,9 +45,7 @@ for (const odd of ODD_REPLIES) {
   test(`${odd.title}: ${odd.gets}`, async (t) => {
     const gateway = await Gateway.open(t, behaving(odd));
     const query = question('odd.example', odd.type ?? 'A', { edns: { size: 4_096 } });
-    const startedMs = performance.now();
     const answer = await gateway.send(query);
-    const tookMs = performance.now() - startedMs;
     assert.equal(brief(answer), odd.gets === 'waits' ? 'NOERROR 1/0/0' : odd.gets);
     assert.equal(checkReply(answer, answer.length, query, query.length), REPLY_OK, 'well-formed');
     const over = (transport: string): number =>
@@ -58,10 +54,6 @@ for (const odd of ODD_REPLIES) {
     assert.deepEqual([over('udp'), over('tcp')], [Number(udp), Number(tcp ?? 0)], 'asked');
     const [state] = gateway.pool.states;
     assert.deepEqual([state?.state, state?.failures, state?.askedWithout], ['up', 0, '']);
-    assert.ok(
-      tookMs < AT_ONCE_MS || gateway.upstream.queries.length > 3,
-      `took ${String(tookMs)} ms`,
-    );
     // The server is asked the next question as before, and answers it.
     gateway.upstream.behave((next) => [{ bytes: Buffer.from(goodReply(next.bytes)) }]);
     const next = await gateway.ask('next.example');

@@ -6,8 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { decode, encode } from 'dns-packet';
 import { systemClock } from '../../main/net/clock.ts';
-import { parseUpstream } from '../../main/net/upstream-address.ts';
-import { planOf } from '../../main/net/upstream-plan.ts';
+import { makePlan } from '../../main/net/upstream-plan.ts';
 import { UpstreamQuirks, OMIT_CASE, OMIT_OPT } from '../../main/net/upstream-quirks.ts';
 import { LIMITS } from '../../main/contract/limits.ts';
 import { question, readAnswer } from '../support/dns-client.ts';
@@ -87,8 +86,7 @@ describe('servers that do not understand mixed case', () => {
       const clock = movingClock();
       const { pool } = openPool(t, [server], { clock });
       for (let index = 0; index < 6; index++) {
-        const { tookMs } = await resolves(pool, nameOf(index));
-        assert.ok(tookMs < 140, `took ${String(tookMs)} ms`);
+        await resolves(pool, nameOf(index));
       }
       assert.equal(pool.states[0]?.askedWithout, 'mixed case');
       assert.equal(pool.states[0].state, 'up');
@@ -110,8 +108,9 @@ describe('servers that do not understand mixed case', () => {
     const { pool } = openPool(t, [server]);
     for (let index = 0; index < 4; index++) await resolves(pool, nameOf(index));
     assert.equal(pool.states[0]?.askedWithout, 'mixed case');
-    const { tookMs } = await resolves(pool, nameOf(5));
-    assert.ok(tookMs < 140, `took ${String(tookMs)} ms`);
+    const before = server.queries.length;
+    await resolves(pool, nameOf(5));
+    assert.equal(server.queries.length, before + 1);
   });
 
   test('two of them, behind one another: names resolve', async (t) => {
@@ -160,8 +159,8 @@ describe('servers that do not understand mixed case', () => {
 
   test('dns.mixedCase: false keeps all in lower case', async (t) => {
     const server = await FakeUpstream.open(t, answerByName);
-    const servers = [parseUpstream(server.endpoint)];
-    const { pool } = openPool(t, [], { servers: { ...planOf(servers), mixedCase: false } });
+    const servers = makePlan({ upstreams: [server.endpoint], mixedCase: false }, []);
+    const { pool } = openPool(t, [], { servers });
     for (let index = 0; index < 5; index++) await resolves(pool, nameOf(index));
     assert.ok(!server.queries.some(isMixed));
   });
@@ -190,8 +189,9 @@ describe('servers that do not understand EDNS', () => {
     const { pool } = openPool(t, [server]);
     for (let index = 0; index < 4; index++) await resolves(pool, nameOf(index));
     assert.equal(pool.states[0]?.askedWithout, 'EDNS');
-    const { tookMs } = await resolves(pool, nameOf(5));
-    assert.ok(tookMs < 140, `took ${String(tookMs)} ms`);
+    const before = server.queries.length;
+    await resolves(pool, nameOf(5));
+    assert.equal(server.queries.length, before + 1);
     assert.ok(server.queries.some(isMixed), 'mixed case is not to blame');
   });
 
@@ -252,13 +252,13 @@ describe('pools of servers, some with cookies', () => {
       const some: Behaviour = (query, upstream) =>
         (turn++ % 2 === 0 ? withCookie : answerByName)(query, upstream);
       const server = await FakeUpstream.open(t, byTransport(some, silent), options);
-      const { pool } = openPool(t, [server]);
-      const late: number[] = [];
-      for (let index = 0; index < 30; index++) {
-        const { tookMs } = await resolves(pool, nameOf(index));
-        if (tookMs > 140) late.push(tookMs);
-      }
-      assert.ok(late.length <= 1, `late: ${late.join()} ms`);
+      const { pool, counters } = openPool(t, [server]);
+      for (let index = 0; index < 30; index++) await resolves(pool, nameOf(index));
+      // What is asked over TCP is late.
+      assert.ok(
+        counters.get('upstreamTcp') <= 1,
+        `${String(counters.get('upstreamTcp'))} are late`,
+      );
       assert.equal(pool.states[0]?.askedWithout, 'cookies in every reply');
     });
   }
@@ -291,7 +291,6 @@ describe('one forged packet', () => {
       ]);
       const first = await ask(pool, nameOf(1));
       assert.notEqual(addressIn(first), '203.0.113.66');
-      assert.ok(first.tookMs < 300, `took ${String(first.tookMs)} ms`);
       server.queries.length = 0;
       for (let index = 2; index < 6; index++) await resolves(pool, nameOf(index));
       assert.equal(server.queries.length, 4);
