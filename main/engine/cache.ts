@@ -20,7 +20,7 @@ import { ANY_TYPE, TICK_BITS, TICKS_PER_SECOND, type CacheEntries } from './cach
 import { questionOf, readImage, writeImage, type ImageEntry } from './cache-image.ts';
 import { CacheSpace } from './cache-space.ts';
 import { readRecords, type CachedItem } from './cache-view.ts';
-import { hashMix, keyedHash } from './name.ts';
+import { keyedHash } from './name.ts';
 import { Query, QUERY_OK } from './query.ts';
 import { RCODE } from './wire.ts';
 
@@ -192,9 +192,8 @@ export class AnswerCache {
 
   /** Not made of the query's own hashes: names that share those are easily found. */
   #hashOf(query: Query, start: number, type: number): number {
-    const rest = (type << 16) ^ (query.qclass << 2) ^ query.keyBits;
     const name = keyedHash(query.name, start, query.nameLength, this.#seed);
-    return hashMix(name ^ Math.imul(rest, 0x9e3779b1));
+    return name ^ restHash(query, type);
   }
 
   /** Looks the question up and, unless it is a miss, fills `answer`; a failure has no body. */
@@ -222,7 +221,13 @@ export class AnswerCache {
    */
   lookupAbove(query: Query, tick: number, answer: Answer): number {
     for (let label = 1; label < query.labelCount; label++) {
-      const position = this.#findAbsent(query, label);
+      const start = query.labelStarts[label] as number;
+      const position = this.#space.find(
+        query,
+        this.#hashOf(query, start, ANY_TYPE),
+        start,
+        ANY_TYPE,
+      );
       if (position === 0 || tick >= this.#all.expires(position)) continue;
       this.#all.hit(position);
       this.#all.show(position, answer);
@@ -256,10 +261,13 @@ export class AnswerCache {
     if (answer.lifetimeSeconds <= 0) return;
     const isAbsent = answer.rcode === RCODE.nxDomain && answer.answerCount === 0;
     // What is said now of the name, and what was said of it before, cannot both be true.
-    const contrary = isAbsent ? this.#findOwn(query, hash) : this.#findAbsent(query, 0);
+    const absentHash = absentHashOf(query, hash);
+    const contrary = isAbsent
+      ? this.#findOwn(query, hash)
+      : this.#space.find(query, absentHash, 0, ANY_TYPE);
     if (contrary !== 0) this.#space.drop(contrary);
     if (isAbsent) {
-      this.#space.insert(query, ANY_TYPE, this.#hashOf(query, 0, ANY_TYPE), tick, answer, 0);
+      this.#space.insert(query, ANY_TYPE, absentHash, tick, answer, 0);
     } else if (query.type !== ANY_TYPE) {
       this.#space.insert(query, query.type, hash, tick, answer, 0);
     }
@@ -294,16 +302,20 @@ export class AnswerCache {
   /** Position of the entry that answers this question, 0 for none. */
   #find(query: Query, hash: number): number {
     const own = this.#findOwn(query, hash);
-    return own !== 0 ? own : this.#findAbsent(query, 0);
+    return own !== 0 ? own : this.#space.find(query, absentHashOf(query, hash), 0, ANY_TYPE);
   }
 
   #findOwn(query: Query, hash: number): number {
     return this.#space.find(query, hash, 0, query.type);
   }
+}
 
-  /** Position of the NXDOMAIN of the name that begins at `label`, 0 for none. */
-  #findAbsent(query: Query, label: number): number {
-    const start = label === 0 ? 0 : (query.labelStarts[label] as number);
-    return this.#space.find(query, this.#hashOf(query, start, ANY_TYPE), start, ANY_TYPE);
-  }
+/** What makes two questions about one name differ. */
+function restHash(query: Query, type: number): number {
+  return Math.imul((type << 16) ^ (query.qclass << 2) ^ query.keyBits, 0x9e3779b1);
+}
+
+/** From the hash of a question, that of the NXDOMAIN of its name. */
+function absentHashOf(query: Query, hash: number): number {
+  return hash ^ restHash(query, query.type) ^ restHash(query, ANY_TYPE);
 }

@@ -82,7 +82,7 @@ export function asksOtherwise(
   if (plainer === null) {
     const { quirks } = attempt.upstream;
     if (leftSince(attempt) !== 0 && !isBetter(attempt)) {
-      quirks.provedNegative(query, questionEnd, nowUs);
+      quirks.provedNegative(attempt.zone, nowUs);
     }
     return false;
   }
@@ -105,18 +105,16 @@ function plainerForm(attempt: Attempt, bytes: Buffer, nowUs: number): AttemptPur
 }
 
 /** Once a question and server. */
-function doubtsCase({ exchange, upstream, hasRandomCase }: Attempt, nowUs: number): boolean {
+function doubtsCase({ exchange, upstream, zone, hasRandomCase }: Attempt, nowUs: number): boolean {
   if (!hasRandomCase || exchange.hasDoubted(upstream, DOUBT.case)) return false;
-  const { query, questionEnd } = exchange;
-  const isDoubted = upstream.quirks.doubtsCase(query, questionEnd, nowUs);
+  const isDoubted = upstream.quirks.doubtsCase(zone, nowUs);
   return isDoubted && exchange.doubt(upstream, DOUBT.case);
 }
 
 /** Once a question and server. */
-function doubtsOpt({ exchange, upstream, hasOpt }: Attempt, nowUs: number): boolean {
+function doubtsOpt({ exchange, upstream, zone, hasOpt }: Attempt, nowUs: number): boolean {
   if (!hasOpt || exchange.hasDoubted(upstream, DOUBT.opt)) return false;
-  const { query, questionEnd } = exchange;
-  const isDoubted = upstream.quirks.doubtsOpt(query, questionEnd, nowUs);
+  const isDoubted = upstream.quirks.doubtsOpt(zone, nowUs);
   return isDoubted && exchange.doubt(upstream, DOUBT.opt);
 }
 
@@ -129,7 +127,7 @@ export function learnFrom(attempt: Attempt, nowUs: number): void {
   if (overTcp) quirks.tcpAnswered();
   if (attempt.rank === RANK.useless) return;
   const { rank } = attempt;
-  if (rank === RANK.positive) quirks.provedGood(query, questionEnd, omits, nowUs);
+  if (rank === RANK.positive) quirks.provedGood(attempt.zone, omits, nowUs);
   if (rank < RANK.failure && attempt.hasOpt) quirks.tookOpt(nowUs);
   if (!overTcp && rank < RANK.failure) compareWithSilence(attempt, nowUs);
   const left = leftSince(attempt);

@@ -156,6 +156,8 @@ export class Attempt {
   overTcp = false;
   /** The client cookie it carries; null for none. RFC 7873 §4. */
   cookie: Buffer | null = null;
+  /** Where its name belongs, for upstream-quirks.ts. */
+  zone = 0;
   /** Sent to a server that was down, in a plainer form than usual. */
   isPlainProbe = false;
   /** What can be used of its reply; set by verifyReply. */

@@ -26,10 +26,11 @@ export function buildAttempt(
   nowUs: number,
 ): Attempt {
   const { query, questionEnd } = exchange;
+  const zone = upstream.quirks.zoneOf(query, questionEnd);
   const isPlainProbe = purpose === 'ask' && mayBeForm(upstream, overTcp, nowUs);
   const omits = isPlainProbe
     ? upstream.quirks.omittedInProbe()
-    : formOf(exchange, upstream, purpose, overTcp, nowUs);
+    : formOf(exchange, upstream, zone, purpose, overTcp, nowUs);
   const keepsOpt = (omits & OMIT_OPT) === 0;
   const hasOpt = keepsOpt && query.length === questionEnd + OPT_BYTES;
   const caseSource = upstream.mixesCase && (omits & OMIT_CASE) === 0 ? random : null;
@@ -38,6 +39,7 @@ export function buildAttempt(
   const isMixed = !hasSameName(copy, query, questionEnd);
   const attempt = new Attempt(exchange, upstream, purpose, copy, hasOpt, isMixed, nowUs);
   attempt.overTcp = overTcp;
+  attempt.zone = zone;
   attempt.isPlainProbe = isPlainProbe;
   if (hasOpt && !upstream.isSecure) attempt.cookie = upstream.cookies.client;
   return attempt;
@@ -52,13 +54,14 @@ function mayBeForm({ health, quirks }: Upstream, overTcp: boolean, nowUs: number
 function formOf(
   exchange: PendingExchange,
   upstream: Upstream,
+  zone: number,
   purpose: AttemptPurpose,
   overTcp: boolean,
   nowUs: number,
 ): number {
-  const { query, questionEnd, negative } = exchange;
+  const { negative } = exchange;
   const before = negative?.upstream === upstream ? negative.omits : 0;
-  const omits = upstream.quirks.omitted(query, questionEnd, nowUs);
+  const omits = upstream.quirks.omitted(zone, nowUs);
   switch (purpose) {
     case 'plain-case':
       return omits | before | OMIT_CASE;
@@ -69,7 +72,7 @@ function formOf(
     case 'ask':
     case 'with-cookie':
       // Over TCP nobody can forge from off the path, whatever the case; and silence is TCP's.
-      return omits | (overTcp ? OMIT_CASE : afterSilence(exchange, upstream, nowUs));
+      return omits | (overTcp ? OMIT_CASE : afterSilence(exchange, upstream, zone, nowUs));
   }
 }
 
@@ -77,13 +80,14 @@ function formOf(
 function afterSilence(
   { attempts, query, questionEnd }: PendingExchange,
   upstream: Upstream,
+  zone: number,
   nowUs: number,
 ): number {
   let silent = 0;
   for (const attempt of attempts) if (attempt.upstream === upstream && !attempt.overTcp) silent++;
   if (silent === 0) return 0;
   const needsOpt = wantsDnssec(query, questionEnd);
-  return upstream.quirks.omittedAfterSilence(query, questionEnd, silent, needsOpt, nowUs);
+  return upstream.quirks.omittedAfterSilence(zone, silent, needsOpt, nowUs);
 }
 
 function optionsFor(upstream: Upstream, queryBytes: number): Buffer {

@@ -110,9 +110,21 @@ export class UpstreamQuirks {
     this.#seed = random.uint32() | 0;
   }
 
-  /** What a question is asked without from the start: OMIT_ bits. */
-  omitted(query: Uint8Array, end: number, nowUs: number): number {
-    const byZone = this.#zones?.omitted(this.#zoneOf(query, end), nowUs) ?? 0;
+  /** The zone of a question, by a keyed hash of its last two labels; never 0. */
+  zoneOf(query: Uint8Array, end: number): number {
+    const nameEnd = end - QUESTION_REST_BYTES;
+    let last = HEADER_BYTES;
+    let before = HEADER_BYTES;
+    for (let at = HEADER_BYTES; at < nameEnd; at += (query[at] as number) + 1) {
+      before = last;
+      last = at;
+    }
+    return this.#hash(query, before, nameEnd);
+  }
+
+  /** What a question in a zone is asked without from the start: OMIT_ bits. */
+  omitted(zone: number, nowUs: number): number {
+    const byZone = this.#zones?.omitted(zone, nowUs) ?? 0;
     return (
       byZone |
       (this.#isCaseOmitted(nowUs) ? OMIT_CASE : 0) |
@@ -133,23 +145,16 @@ export class UpstreamQuirks {
     return this.#probes++ % 2 === 0 ? OMIT_CASE : OMIT_CASE | OMIT_OPT;
   }
 
-  /** What a question is asked without after the server was silent to it so many times. */
-  omittedAfterSilence(
-    query: Uint8Array,
-    end: number,
-    silent: number,
-    needsOpt: boolean,
-    nowUs: number,
-  ): number {
-    const isZoneProven = this.#isZoneProven(query, end, nowUs);
-    if (silent === 0 || isZoneProven) return 0;
+  /** What a question in a zone is asked without after the server was silent to it so many times. */
+  omittedAfterSilence(zone: number, silent: number, needsOpt: boolean, nowUs: number): number {
+    if (silent === 0 || this.#isZoneProven(zone, nowUs)) return 0;
     const keepsOpt = silent === 1 || (needsOpt && this.#opt.isProven(nowUs));
     return keepsOpt ? OMIT_CASE : OMIT_CASE | OMIT_OPT;
   }
 
   /** Whether a negative answer or an error may be about the letter case. Uses up a confirmation. */
-  doubtsCase(query: Uint8Array, end: number, nowUs: number): boolean {
-    if (this.#isZoneProven(query, end, nowUs)) return false;
+  doubtsCase(zone: number, nowUs: number): boolean {
+    if (this.#isZoneProven(zone, nowUs)) return false;
     if (!this.#case.isProven(nowUs)) return true;
     if (this.#confirmations === 0) return false;
     this.#confirmations--;
@@ -157,8 +162,8 @@ export class UpstreamQuirks {
   }
 
   /** Whether an error may be about the OPT record. */
-  doubtsOpt(query: Uint8Array, end: number, nowUs: number): boolean {
-    return !this.#opt.isProven(nowUs) && !this.#isZoneProven(query, end, nowUs);
+  doubtsOpt(zone: number, nowUs: number): boolean {
+    return !this.#opt.isProven(nowUs) && !this.#isZoneProven(zone, nowUs);
   }
 
   /** A reply came that is the server's. */
@@ -169,10 +174,10 @@ export class UpstreamQuirks {
   }
 
   /** A positive answer came to a question with what is not in `omits`. */
-  provedGood(query: Uint8Array, end: number, omits: number, nowUs: number): void {
+  provedGood(zone: number, omits: number, nowUs: number): void {
     if ((omits & OMIT_CASE) === 0) this.#case.prove(nowUs);
     if ((omits & OMIT_OPT) === 0) this.#opt.prove(nowUs);
-    if (omits === 0) this.#zoneProven(query, end, nowUs);
+    if (omits === 0) this.#zoneProven(zone, nowUs);
   }
 
   /** A reply that is no error came to a question with OPT. */
@@ -181,8 +186,8 @@ export class UpstreamQuirks {
   }
 
   /** A negative answer or an error was confirmed in a plainer form. */
-  provedNegative(query: Uint8Array, end: number, nowUs: number): void {
-    this.#zoneProven(query, end, nowUs);
+  provedNegative(zone: number, nowUs: number): void {
+    this.#zoneProven(zone, nowUs);
   }
 
   /** A question fared better without these: OMIT_ bits. */
@@ -274,31 +279,19 @@ export class UpstreamQuirks {
     return this.#case.isOmitted(nowUs) || this.#echo.isOmitted(nowUs);
   }
 
-  #isZoneProven(query: Uint8Array, end: number, nowUs: number): boolean {
-    return this.#zones?.isProven(this.#zoneOf(query, end), nowUs) ?? false;
+  #isZoneProven(zone: number, nowUs: number): boolean {
+    return this.#zones?.isProven(zone, nowUs) ?? false;
   }
 
-  #zoneProven(query: Uint8Array, end: number, nowUs: number): void {
+  #zoneProven(zone: number, nowUs: number): void {
     this.#zones ??= new ZoneForms();
-    this.#zones.prove(this.#zoneOf(query, end), nowUs);
+    this.#zones.prove(zone, nowUs);
   }
 
   #strikeZone(query: Uint8Array, end: number, bits: number, nowUs: number): void {
     this.#zones ??= new ZoneForms();
     const question = this.#hash(query, HEADER_BYTES, end);
-    this.#zones.strike(this.#zoneOf(query, end), question, bits, nowUs);
-  }
-
-  /** Of the last two labels; never 0. */
-  #zoneOf(query: Uint8Array, end: number): number {
-    const nameEnd = end - QUESTION_REST_BYTES;
-    let last = HEADER_BYTES;
-    let before = HEADER_BYTES;
-    for (let at = HEADER_BYTES; at < nameEnd; at += (query[at] as number) + 1) {
-      before = last;
-      last = at;
-    }
-    return this.#hash(query, before, nameEnd);
+    this.#zones.strike(this.zoneOf(query, end), question, bits, nowUs);
   }
 
   #hash(bytes: Uint8Array, start: number, end: number): number {
