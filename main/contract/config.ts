@@ -101,6 +101,12 @@ export const configSchema = z.strictObject({
         .default(['https://dns.quad9.net/dns-query', 'tls://1.1.1.1', '9.9.9.9', 'system']),
       /** Which of the upstreams is asked first. */
       strategy: z.enum(['in-order', 'fastest', 'race', 'spread']).default('in-order'),
+      /** How long a client waits for the upstreams before SERVFAIL. */
+      timeoutMs: z
+        .int()
+        .min(LIMITS.upstreamTimeoutMsMin)
+        .max(LIMITS.upstreamTimeoutMsMax)
+        .default(LIMITS.upstreamBudgetMs),
       /** Upstreams for a name and all names below it; the longest suffix wins. */
       suffixes: z
         .record(domainName, z.array(upstream).min(1).max(LIMITS.suffixServersMax))

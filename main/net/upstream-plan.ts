@@ -2,6 +2,7 @@
  * Which servers answer what: the settings' upstreams as a data-plane thread gets them. Made in the
  * main thread by `makePlan`; plain data, so that it crosses thread borders.
  */
+import { LIMITS } from '../contract/limits.ts';
 import { expandUpstreams } from './system-servers.ts';
 import { isSecure, upstreamKey } from './upstream-address.ts';
 import type { UpstreamServer } from './upstream-address.ts';
@@ -21,6 +22,8 @@ export interface SuffixPlan {
 
 export interface UpstreamPlan {
   readonly strategy: Strategy;
+  /** How long an asker waits. */
+  readonly timeoutMs: number;
   /** Each server once, the defaults first; ExchangeResult.upstream counts in this list. */
   readonly servers: readonly UpstreamServer[];
   /** How many of `servers`, from the first, are the defaults. */
@@ -34,6 +37,7 @@ export interface UpstreamPlan {
 export interface PlanSettings {
   readonly upstreams: readonly string[];
   readonly strategy?: Strategy;
+  readonly timeoutMs?: number;
   readonly suffixes?: Readonly<Record<string, readonly string[]>>;
   readonly bootstrap?: readonly string[];
 }
@@ -62,6 +66,7 @@ export function makePlan(settings: PlanSettings, own: readonly string[]): Upstre
   const bootstrap = defaults.some(isPlain) ? [] : (settings.bootstrap ?? []);
   return {
     strategy: settings.strategy ?? 'in-order',
+    timeoutMs: settings.timeoutMs ?? LIMITS.upstreamBudgetMs,
     servers,
     defaults: defaults.length,
     suffixes,
@@ -73,6 +78,7 @@ export function makePlan(settings: PlanSettings, own: readonly string[]): Upstre
 export function planOf(servers: readonly UpstreamServer[]): UpstreamPlan {
   return {
     strategy: 'in-order',
+    timeoutMs: LIMITS.upstreamBudgetMs,
     servers,
     defaults: servers.length,
     suffixes: [],

@@ -51,8 +51,8 @@ export class UpstreamNotices {
 
 /** The settings beside `dns.upstreams` that the data plane needs to ask. */
 export function upstreamUse({ dns }: Config): UpstreamUse {
-  const { strategy, suffixes, bootstrap } = dns;
-  return { strategy, suffixes, bootstrap };
+  const { strategy, timeoutMs, suffixes, bootstrap } = dns;
+  return { strategy, timeoutMs, suffixes, bootstrap };
 }
 
 /** The host names of encrypted upstreams in the settings, each once. */
