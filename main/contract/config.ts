@@ -103,6 +103,12 @@ export const configSchema = z.strictObject({
       strategy: z.enum(['in-order', 'fastest', 'race', 'spread']).default('in-order'),
       /** Plain upstreams are asked in random letter case, which a forger would have to guess. */
       mixedCase: z.boolean().default(true),
+      /** How long a client waits for the upstreams before SERVFAIL. */
+      timeoutMs: z
+        .int()
+        .min(LIMITS.upstreamTimeoutMsMin)
+        .max(LIMITS.upstreamTimeoutMsMax)
+        .default(LIMITS.upstreamBudgetMs),
       /** Upstreams for a name and all names below it; the longest suffix wins. */
       suffixes: z
         .record(domainName, z.array(upstream).min(1).max(LIMITS.suffixServersMax))

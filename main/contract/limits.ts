@@ -27,8 +27,17 @@ export const LIMITS = {
   /** Longest wait of a queued record before its batch is written. */
   logFlushMs: 500,
 
-  /** Total time a client waits for an upstream answer before SERVFAIL. */
-  upstreamBudgetMs: 2_000,
+  /** Time a client waits for an upstream answer before SERVFAIL, unless `dns.timeoutMs` says. */
+  upstreamBudgetMs: 5_000,
+  /** Bounds of `dns.timeoutMs`. */
+  upstreamTimeoutMsMin: 500,
+  upstreamTimeoutMsMax: 20_000,
+  /** Time from its beginning in which the answer to a question is still taken, for the cache. */
+  upstreamListenMs: 10_000,
+  /** Questions whose asker was told, and of which replies may still come; per data-plane thread. */
+  upstreamListenersMax: 2_048,
+  /** Questions that are in flight at a time while no server answers anything. */
+  upstreamOfflineMax: 32,
   /** Distinct questions in flight upstream, per data-plane thread; the next one gets SERVFAIL. */
   pendingQuestionsMax: 8_192,
   /** Clients that may wait for one identical question in flight. */
@@ -135,6 +144,8 @@ export const LIMITS = {
    * question there; the newer one stays. 19 bytes each, per data-plane thread.
    */
   upstreamZonesMax: 512,
+  /** Questions that wait for a connection to one upstream, per data-plane thread. */
+  upstreamTcpQueueMax: 1_024,
 
   /** Distinct logged names that a new copy of a list is tried on, the most asked for first. */
   replayNamesMax: 20_000,

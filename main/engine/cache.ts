@@ -47,6 +47,8 @@ export type CacheStatus =
 /** An answer that was asked for so often is fetched anew in the last tenth of its life. */
 const PREFETCH_HITS = 3;
 const PREFETCH_PART = 10;
+/** How long the upstreams are not waited for after a failure, with a stale answer. RFC 8767 §5. */
+const RECHECK_SECONDS = 5;
 /** Shorter lives are left to end. */
 const PREFETCH_SECONDS_MIN = 10;
 
@@ -274,8 +276,8 @@ export class AnswerCache {
   }
 
   /**
-   * Remembers for `seconds` that this question cannot be answered: an entry that is stale is then
-   * used at once, otherwise the response code and the reason are kept as a failure.
+   * Remembers for `seconds` that this question cannot be answered: the response code and the reason
+   * are kept as a failure. An entry that is there is used at once instead, for RECHECK_SECONDS.
    */
   storeFailure(
     query: Query,
@@ -289,7 +291,7 @@ export class AnswerCache {
     const position = this.#find(query, hash);
     if (position !== 0 && !all.isFailure(position)) {
       if (tick < all.expires(position) + this.#space.staleTicks) {
-        all.setFailedUntil(position, tick + seconds * TICKS_PER_SECOND);
+        all.setFailedUntil(position, tick + RECHECK_SECONDS * TICKS_PER_SECOND);
         return;
       }
     }

@@ -85,7 +85,6 @@ export class Engine {
       policy,
       guard: guardOf(policy),
       staleOff: new SuffixSet(policy.cache.staleOff),
-      failuresInRow: 0,
       downUntilTick: 0,
       refreshes: 0,
       originUs: ports.clock.nowUs(),

@@ -41,9 +41,7 @@ export interface Parts {
   guard: RebindingGuard;
   /** Of the policy: names that are never answered stale. */
   staleOff: SuffixSet;
-  /** Exchanges that ended without a reply since the last reply. */
-  failuresInRow: number;
-  /** Until when the last of them counts. */
+  /** Until when no upstream counts as reachable; 0 after a reply. */
   downUntilTick: number;
   /** Questions in flight that nobody waits for. */
   refreshes: number;

@@ -49,7 +49,8 @@ export class PendingQuestion {
   /** The next one with the same hash. */
   next: PendingQuestion | null = null;
   waiters: Waiter[] = [];
-  /** The question for when nobody waits for it any more; as Query.compact makes it. */
+  /** The question for when nobody waits for it any more; as Query.compact makes it. Once settled,
+   * it is there: a late answer may come. */
   packet: Uint8Array | null = null;
   /** Asked for the cache's sake. */
   isRefresh = false;
@@ -69,6 +70,12 @@ export class PendingQuestion {
     this.#type = query.type;
     this.#qclass = query.qclass;
     this.#keyBits = query.keyBits;
+  }
+
+  /** Lets go of those who waited; what was asked stays. */
+  leave(): void {
+    this.packet ??= this.waiters[0]?.packet ?? null;
+    this.waiters = [];
   }
 
   isFor(query: Query): boolean {

@@ -53,7 +53,11 @@ export interface ExchangeResult {
    * callback: the engine copies what it keeps.
    */
   readonly reply: Uint8Array | null;
-  /** Set when reply is null. 'offline': nobody answers for a while, so it was not waited for. */
+  /**
+   * Set when reply is null. 'timeout': nobody answered in time; 'refused': no server could be asked;
+   * 'full': too many questions; 'offline': nobody answers anything or can be reached at all, which
+   * says nothing about the question.
+   */
   readonly failure: 'timeout' | 'refused' | 'full' | 'offline' | null;
   /** Index into the configured upstreams of the one that answered or was asked last; -1 for none. */
   readonly upstream: number;
@@ -65,7 +69,8 @@ export interface Exchange {
    * @param query   a complete query message with QDCOUNT 1 and an OPT record; the ID is replaced.
    *                Valid only during the call.
    * @param length  its length in bytes
-   * @param done    called exactly once, never before this function has returned
+   * @param done    called once, never before this function has returned; and once more if an answer
+   *                comes after a failure was reported
    */
   exchange(query: Uint8Array, length: number, done: (result: ExchangeResult) => void): void;
 }

@@ -5,15 +5,18 @@
  *     send ─▶ queue ─flush, once a turn─▶ sendmmsg, one call for a run of messages to one socket
  *     sockets readable ─▶ recvmmsg from each ─▶ slots ─onBatch─▶ received, slot by slot
  */
+import { constants } from 'node:os';
 import { COUNTER } from '../contract/counters.ts';
 import type { Counters } from '../engine/ports.ts';
 import { FLAG } from '../engine/wire.ts';
 import { CLIENT_BROKEN, CLIENT_LOST, CLIENT_QUEUED } from './native-udp-addon.ts';
 import type { UdpAddon, UdpAddonClient } from './native-udp-addon.ts';
+import { sendFailureOf } from './network-error.ts';
 import type { PlainServer } from './server-address.ts';
 import type { UdpClient, UdpClientSocket, UdpClientUser } from './udp-client.ts';
 import { questionEnd } from './upstream-message.ts';
 
+const EBADF = constants.errno.EBADF;
 /** Bytes 6 to 12 of the header count answers, authorities and additional records. */
 const COUNTS_START = 6;
 const HEADER_BYTES = 12;
@@ -58,10 +61,10 @@ export class NativeUdpClient implements UdpClient {
   }
 
   open(server: PlainServer, user: UdpClientUser): UdpClientSocket {
-    const place = this.#isClosed ? -1 : this.#addon.connect(server.address, server.port);
+    const place = this.#isClosed ? -EBADF : this.#addon.connect(server.address, server.port);
     const socket = new NativeClientSocket(this, place, user);
     if (place >= 0) this.#sockets[place] = socket;
-    else setImmediate(() => socket.breakOff());
+    else setImmediate(() => socket.breakOff(-place));
     return socket;
   }
 
@@ -143,9 +146,10 @@ export class NativeUdpClient implements UdpClient {
     if (control[CLIENT_BROKEN] === 0) return;
     control[CLIENT_BROKEN] = 0;
     for (let place = 0; place < this.#failures.length; place++) {
-      if (this.#failures[place] === 0) continue;
+      const errno = this.#failures[place] as number;
+      if (errno === 0) continue;
       this.#failures[place] = 0;
-      this.#sockets[place]?.breakOff();
+      this.#sockets[place]?.breakOff(errno);
     }
   }
 }
@@ -183,8 +187,9 @@ class NativeClientSocket implements UdpClientSocket {
     if (!this.#isClosed) this.#user.received(bytes);
   }
 
-  breakOff(): void {
-    if (!this.#isClosed) this.#user.broken();
+  /** @param errno  why; 0 when it is not known */
+  breakOff(errno: number): void {
+    if (!this.#isClosed) this.#user.broken(sendFailureOf(errno));
   }
 }
 

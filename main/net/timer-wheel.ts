@@ -1,7 +1,7 @@
 /**
  * Coarse timeouts for thousands of exchanges with one timer; used by the upstream pool.
  *
- *     slot:   0     1     2   …  127        one slot a tick of 20 ms; 2.56 s round
+ *     slot:   0     1     2   … 2047        one slot a tick of 20 ms; 41 s round
  *             │     └ entry ⇄ entry         doubly linked through the entries themselves
  *             └ (empty)
  *
@@ -14,14 +14,15 @@ import type { Clock } from '../engine/ports.ts';
 
 /** Resolution: an entry is called at most this late, plus what the loop is busy. */
 export const TICK_US = 20_000;
-const SLOTS = 128;
+const SLOTS = 2_048;
 /** Ticks of delay that show a busy loop: replies that wait in the sockets are read first then. */
 const LATE_TICKS = 3;
 /** Ticks without an entry after which the timer stops. */
 const REST_TICKS = 50;
 
-if (LIMITS.upstreamBudgetMs * 1000 >= (SLOTS - 1) * TICK_US) {
-  throw new Error('timer wheel: the upstream budget must fit into one round');
+// What is waited for is also listened to for some time, at most as long again.
+if (2 * LIMITS.upstreamTimeoutMsMax * 1_000 >= (SLOTS - 1) * TICK_US) {
+  throw new Error('timer wheel: the longest wait must fit into one round');
 }
 
 /** What can be scheduled; the wheel owns these fields. */

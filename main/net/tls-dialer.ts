@@ -23,6 +23,10 @@ export interface Dialer {
   readonly busyQuestions: number;
   /** Idle time after which a connection is closed. */
   readonly idleMs: number;
+  /** To open one costs less than to keep it. */
+  readonly isCheap: boolean;
+  /** After failures `dial` returns null until then, on the clock. */
+  readonly pauseUntilUs: number;
   /**
    * @param ready  called once when bytes may be sent; never after the socket's `close`
    * @returns      the socket, whose `close` event tells the end; null without an address, or for a
@@ -45,8 +49,8 @@ export interface TlsDialerOptions {
   readonly server: SecureServer;
   readonly owner: DialerOwner;
   readonly clock: Clock;
-  /** Application protocol to agree on (ALPN), and to insist on; '' for none. */
-  readonly protocol: string;
+  /** Application protocols to offer (ALPN), the best first; the server may choose none. */
+  readonly protocols: readonly string[];
   /** PEM certificates to trust in place of the built-in ones, for tests and company networks. */
   readonly authorities?: readonly string[] | undefined;
 }
@@ -65,14 +69,14 @@ const BUSY_QUESTIONS = 64;
 export class TlsDialer implements Dialer {
   readonly busyQuestions = BUSY_QUESTIONS;
   readonly idleMs = IDLE_MS;
+  readonly isCheap = false;
   readonly #options: TlsDialerOptions;
   #addresses: readonly string[];
   /** Index of the address to try next. */
   #next = 0;
   /** Failed in turn since the last success. */
   #failedInTurn = 0;
-  /** No connection is tried before this. */
-  #pauseUntilUs = 0;
+  pauseUntilUs = 0;
   #session: Buffer | null = null;
   #context: SecureContext | null = null;
 
@@ -92,14 +96,14 @@ export class TlsDialer implements Dialer {
     this.#addresses = addresses;
     this.#next = 0;
     this.#failedInTurn = 0;
-    this.#pauseUntilUs = 0;
+    this.pauseUntilUs = 0;
   }
 
   /** For another network: an observer must not see the old session there (RFC 8446 §C.4). */
   forget(): void {
     this.#session = null;
     this.#failedInTurn = 0;
-    this.#pauseUntilUs = 0;
+    this.pauseUntilUs = 0;
   }
 
   doubt(): void {
@@ -109,7 +113,7 @@ export class TlsDialer implements Dialer {
   dial(ready: () => void): TLSSocket | null {
     const address = this.#addresses[this.#next % Math.max(this.#addresses.length, 1)];
     const startedUs = this.#options.clock.nowUs();
-    if (address === undefined || startedUs < this.#pauseUntilUs) return null;
+    if (address === undefined || startedUs < this.pauseUntilUs) return null;
     const socket = this.#connect(address);
     socket.unref();
     socket.setNoDelay(true);
@@ -127,7 +131,7 @@ export class TlsDialer implements Dialer {
       if (isReady) this.#session = ticket;
     });
     socket.once('secureConnect', () => {
-      const trouble = this.#trouble(socket);
+      const trouble = pinTrouble(socket, this.#options.server);
       if (trouble !== '') {
         socket.destroy(new AppError('INTERNAL', trouble));
         return;
@@ -143,7 +147,7 @@ export class TlsDialer implements Dialer {
 
   #connect(address: string): TLSSocket {
     const tls = process.getBuiltinModule('node:tls');
-    const { server, protocol, authorities } = this.#options;
+    const { server, protocols, authorities } = this.#options;
     const { certificateName, pins, port } = server;
     this.#context ??= tls.createSecureContext({
       minVersion: 'TLSv1.2',
@@ -159,17 +163,9 @@ export class TlsDialer implements Dialer {
       checkServerIdentity: (_host, certificate) =>
         pins.length > 0 ? undefined : tls.checkServerIdentity(certificateName, certificate),
       ...(isIP(certificateName) > 0 ? {} : { servername: certificateName }),
-      ...(protocol === '' ? {} : { ALPNProtocols: [protocol] }),
+      ...(protocols.length === 0 ? {} : { ALPNProtocols: [...protocols] }),
       ...(this.#session === null ? {} : { session: this.#session }),
     });
-  }
-
-  #trouble(socket: TLSSocket): string {
-    const { server, protocol } = this.#options;
-    if (protocol !== '' && socket.alpnProtocol !== protocol) {
-      return protocol === 'h2' ? 'it does not speak HTTP/2' : `it does not speak ${protocol}`;
-    }
-    return pinTrouble(socket, server);
   }
 
   /** @param error  null when we closed it ourselves */
@@ -184,7 +180,7 @@ export class TlsDialer implements Dialer {
     const isLastAddress = this.#failedInTurn % this.#addresses.length === 0;
     if (isLastAddress) {
       const doublings = Math.min(rounds - 1, 10);
-      this.#pauseUntilUs = nowUs + Math.min(BACKOFF_FIRST_US * 2 ** doublings, BACKOFF_LAST_US);
+      this.pauseUntilUs = nowUs + Math.min(BACKOFF_FIRST_US * 2 ** doublings, BACKOFF_LAST_US);
     }
     const reason =
       error === null ? 'it does not answer' : explainFailure(error, server, clock.wallMs());

@@ -8,6 +8,8 @@
  */
 import { createSocket } from 'node:dgram';
 import type { Socket } from 'node:dgram';
+import { sendFailureOf } from './network-error.ts';
+import type { SendFailure } from './network-error.ts';
 import type { PlainServer } from './server-address.ts';
 import { literalLookup } from './udp-listener.ts';
 
@@ -16,7 +18,7 @@ export interface UdpClientUser {
   /** @param bytes  one datagram; may be changed, and is gone when the call returns */
   received(bytes: Buffer): void;
   /** The server cannot be reached; the socket is of no more use, and is to be closed. */
-  broken(): void;
+  broken(failure: SendFailure): void;
 }
 
 /** One connected socket. It does not keep the process running. */
@@ -47,7 +49,7 @@ class DgramClientSocket implements UdpClientSocket {
   #isClosed = false;
   /** One callback for all sends: an error concerns the server, and so all that waits here. */
   readonly #sent = (error: Error | null): void => {
-    if (error !== null) this.#breakOff();
+    if (error !== null) this.#breakOff(error);
   };
 
   constructor(server: PlainServer, user: UdpClientUser) {
@@ -56,8 +58,8 @@ class DgramClientSocket implements UdpClientSocket {
       type: server.family === 6 ? 'udp6' : 'udp4',
       lookup: literalLookup,
     });
-    this.#socket.on('error', () => {
-      this.#breakOff();
+    this.#socket.on('error', (error) => {
+      this.#breakOff(error);
     });
     this.#socket.on('message', (bytes) => {
       if (!this.#isClosed) user.received(bytes);
@@ -82,7 +84,10 @@ class DgramClientSocket implements UdpClientSocket {
     this.#socket.close();
   }
 
-  #breakOff(): void {
-    if (!this.#isClosed) this.#user.broken();
+  #breakOff(error: Error): void {
+    if (this.#isClosed) return;
+    const failure = sendFailureOf(error);
+    // Windows reports a closed port as a connection that was reset.
+    this.#user.broken(failure === 'closed' ? 'server' : failure);
   }
 }

@@ -13,10 +13,16 @@ import type { Upstream } from './upstream.ts';
 const REFUSED_RETRY_US = 100_000;
 /** Connecting and asking take two round trips. */
 const TCP_HEDGE_FACTOR = 2;
-/** How long a question that is sent while offline is waited for. */
-const OFFLINE_US = 150_000;
-/** Servers that such a question is sent to. */
+/** Servers that a question is sent to while offline. */
 const OFFLINE_SERVERS_MAX = 3;
+/** How long other servers are waited for when one has said SERVFAIL or the like. */
+const FALLBACK_US = 2_000_000;
+/** While no server takes a question it is offered again and again, for so long. */
+const OFFER_US = 2_500_000;
+const OFFER_AGAIN_US = 250_000;
+/** Longest wait before a question is sent again: this, or a part of its time if that is more. */
+const PATIENCE_MAX_US = 1_000_000;
+const PATIENCE_PART = 5;
 
 /** What the pool does for it. */
 export interface AskingOwner {
@@ -28,9 +34,11 @@ export interface AskingOwner {
   finish(
     exchange: PendingExchange,
     reply: Uint8Array | null,
-    failure: 'refused' | null,
+    failure: 'refused' | 'offline' | null,
     upstream: number,
   ): void;
+  /** It is only listened to, and an attempt has ended. */
+  release(exchange: PendingExchange, nowUs: number): void;
 }
 
 /** Puts questions to servers. */
@@ -51,12 +59,13 @@ export class Asking {
     this.#raceUntilUs = nowUs + us;
   }
 
-  /** Asks the first server, and whom the strategy or curiosity adds. */
+  /** Asks the first server, and whom the strategy, doubt or curiosity adds. */
   begin(exchange: PendingExchange, nowUs: number): void {
     const { group } = exchange;
     this.askNext(exchange, nowUs);
     const isRace = group.strategy === 'race' || nowUs < this.#raceUntilUs;
-    if (isRace && exchange.order[1]?.health.isDown === false) this.askNext(exchange, nowUs);
+    const isUnsure = isRace || exchange.order[0]?.health.isInDoubt === true;
+    if (isUnsure && exchange.order[1]?.health.isDown === false) this.askNext(exchange, nowUs);
     const unmeasured = group.explore(nowUs);
     if (unmeasured !== null && exchange.attempts.every(({ upstream }) => upstream !== unmeasured)) {
       this.#launch(exchange, unmeasured, 'ask', unmeasured.isStream, nowUs);
@@ -66,13 +75,14 @@ export class Asking {
 
   /** While offline: asks several servers at once and waits for a moment only. */
   askAll(exchange: PendingExchange, nowUs: number): void {
-    exchange.answerByUs = nowUs + OFFLINE_US;
+    const { group, order } = exchange;
+    exchange.answerByUs = Math.min(nowUs + group.offlineWaitUs, exchange.deadlineUs);
     exchange.isLastRound = true;
-    for (const upstream of exchange.order) {
+    for (const upstream of order) {
       if (exchange.sent >= OFFLINE_SERVERS_MAX) break;
       this.#launch(exchange, upstream, 'ask', upstream.isStream, nowUs);
     }
-    exchange.cursor = exchange.order.length;
+    exchange.cursor = order.length;
     this.#wheel.schedule(exchange, exchange.answerByUs);
   }
 
@@ -82,24 +92,22 @@ export class Asking {
     for (let tries = 0; tries < count; tries++) {
       const round = Math.floor(exchange.cursor / count);
       const upstream = exchange.order[exchange.cursor++ % count] as Upstream;
-      if (this.#launch(exchange, upstream, 'ask', upstream.isStream, nowUs)) {
+      if (exchange.refusers?.includes(upstream) === true) continue;
+      const isUnderWay = isUnderWayTo(exchange, upstream, nowUs);
+      if (isUnderWay || this.#launch(exchange, upstream, 'ask', upstream.isStream, nowUs)) {
         this.#plan(exchange, upstream, upstream.isStream, round, nowUs);
         return;
       }
     }
-    const isSpent = exchange.sent >= LIMITS.upstreamAttemptsMax;
-    if (isSpent || exchange.attempts.length > 0) {
-      this.#wheel.schedule(exchange, exchange.deadlineUs);
-    } else {
-      this.#tryOnceMore(exchange, nowUs);
-    }
+    if (exchange.attempts.length > 0) this.#wheel.schedule(exchange, exchange.answerByUs);
+    else this.#endRound(exchange, nowUs);
   }
 
   /** Asks the same server another way; the next one when that cannot be sent. */
   askAgain(attempt: Attempt, purpose: AttemptPurpose, overTcp: boolean, nowUs: number): void {
     const { exchange, upstream } = attempt;
     if (this.#launch(exchange, upstream, purpose, overTcp, nowUs)) {
-      this.#plan(exchange, upstream, overTcp, 0, nowUs);
+      if (!exchange.isReported) this.#plan(exchange, upstream, overTcp, 0, nowUs);
     } else {
       this.goOn(exchange, nowUs);
     }
@@ -115,9 +123,12 @@ export class Asking {
     const isHedged = exchange.cursor < exchange.order.length;
     const { hedgeUs, resendUs } = upstream.health;
     const factor = overTcp && !upstream.isStream ? TCP_HEDGE_FACTOR : 1;
-    const patienceUs = (isHedged ? hedgeUs : resendUs) * 2 ** round * factor;
-    const untilUs = Math.min(exchange.deadlineUs, exchange.answerByUs);
-    this.#wheel.schedule(exchange, Math.min(nowUs + patienceUs, untilUs));
+    const budgetUs = exchange.deadlineUs - exchange.startedUs;
+    const patienceUs = Math.min(
+      (isHedged ? hedgeUs : resendUs) * 2 ** round * factor,
+      Math.max(PATIENCE_MAX_US, budgetUs / PATIENCE_PART),
+    );
+    this.#wheel.schedule(exchange, Math.min(nowUs + patienceUs, exchange.answerByUs));
   }
 
   #launch(
@@ -151,27 +162,63 @@ export class Asking {
 
   /** An attempt ended without an answer: the next server now, or wait, or give what there is. */
   goOn(exchange: PendingExchange, nowUs: number): void {
+    if (exchange.isReported) {
+      this.#owner.release(exchange, nowUs);
+      return;
+    }
     const untried = exchange.order[exchange.cursor];
     const hasFallback = exchange.fallback !== null;
+    if (hasFallback) exchange.answerByUs = Math.min(exchange.answerByUs, nowUs + FALLBACK_US);
     if (untried !== undefined && !(hasFallback && untried.health.isDown)) {
       this.askNext(exchange, nowUs);
       return;
     }
     if (exchange.attempts.some(({ upstream }) => !hasFallback || !upstream.health.isDown)) return;
-    if (hasFallback) this.#owner.finish(exchange, exchange.fallback, null, exchange.fallbackIndex);
-    else this.#tryOnceMore(exchange, nowUs);
+    this.#endRound(exchange, nowUs);
   }
 
-  /** Every server refused at once, or no socket opens: one more round, then the end. */
-  #tryOnceMore(exchange: PendingExchange, nowUs: number): void {
-    const order = this.#owner.regroup(exchange, nowUs);
-    if (exchange.isLastRound || order.length === 0) {
-      this.#owner.finish(exchange, null, 'refused', exchange.asked);
+  /**
+   * Nobody is left to wait for. With nothing to give, every server refused at once or no socket opens:
+   * one more round, then the end.
+   */
+  #endRound(exchange: PendingExchange, nowUs: number): void {
+    const { fallback, fallbackIndex } = exchange;
+    if (fallback !== null) {
+      this.#owner.finish(exchange, fallback, null, fallbackIndex);
       return;
     }
+    const order = this.#owner.regroup(exchange, nowUs);
+    if (order.length === 0 || isSpent(exchange, nowUs)) {
+      const isOffline = order.length > 0 && (exchange.sent === 0 || exchange.group.isCutOff);
+      this.#owner.finish(exchange, null, isOffline ? 'offline' : 'refused', exchange.asked);
+      return;
+    }
+    const waitUs = exchange.isLastRound ? OFFER_AGAIN_US : REFUSED_RETRY_US;
     exchange.isLastRound = true;
     exchange.order = order;
     exchange.cursor = 0;
-    this.#wheel.schedule(exchange, Math.min(nowUs + REFUSED_RETRY_US, exchange.deadlineUs));
+    this.#wheel.schedule(exchange, Math.min(nowUs + waitUs, exchange.answerByUs));
   }
+}
+
+/** Nobody takes it, and another round would not help. */
+function isSpent({ sent, group, startedUs, isLastRound }: PendingExchange, nowUs: number): boolean {
+  if (sent >= LIMITS.upstreamAttemptsMax) return true;
+  // After a failure a server takes no connection for a moment: then nobody was asked yet.
+  const isOffered = sent === 0 && !group.isCutOff && nowUs - startedUs < OFFER_US;
+  return isLastRound && !isOffered;
+}
+
+/**
+ * Whether it would be of no use to send a question to a server again: it is queued, or left on a
+ * sound connection a moment ago. Later it would: a server behind that one may have lost it.
+ */
+function isUnderWayTo({ attempts }: PendingExchange, server: Upstream, nowUs: number): boolean {
+  if (attempts.length === 0) return false;
+  const { resendUs, roundTripUs } = server.health;
+  const resendFromUs = nowUs - Math.max(resendUs, 2 * roundTripUs);
+  for (const { upstream, carrier, sentUs } of attempts) {
+    if (upstream === server && carrier?.isSound === true && sentUs > resendFromUs) return true;
+  }
+  return false;
 }

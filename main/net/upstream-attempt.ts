@@ -3,6 +3,7 @@
  */
 import type { ExchangeResult } from '../engine/ports.ts';
 import type { WheelEntry } from './timer-wheel.ts';
+import type { SendFailure } from './network-error.ts';
 import type { UpstreamGroup } from './upstream-group.ts';
 import { RANK } from './upstream-message.ts';
 import { OMIT_CASE, OMIT_OPT } from './upstream-quirks.ts';
@@ -34,8 +35,10 @@ export interface NegativeReply {
 
 /** What carries attempts: a UDP socket or a TCP connection. */
 export interface Carrier {
-  /** No longer waits for the attempt. @param timedOut  it got no reply in the time it had */
-  forget(attempt: Attempt, timedOut: boolean): void;
+  /** What it takes arrives, as far as is known; then it need not be sent again soon. */
+  readonly isSound: boolean;
+  /** No longer waits for the attempt. */
+  forget(attempt: Attempt): void;
   /** The attempt was silent for longer than expected; the next one had better go another way. */
   doubt(attempt: Attempt): void;
 }
@@ -56,29 +59,37 @@ export interface Way {
 export interface CarrierOwner {
   /** Bytes arrived under the attempt's ID; not verified yet. The attempt is still waited for. */
   replied(attempt: Attempt, bytes: Buffer): void;
-  /** The way to the server is closed; the attempt is no longer carried. */
-  failed(attempt: Attempt): void;
+  /** The attempt got no reply and is no longer carried. @param failure  why */
+  failed(attempt: Attempt, failure: SendFailure): void;
   /** Bytes arrived under an ID that nobody waits for. */
   strayed(): void;
 }
 
-/** A question in flight. One object a question, all fields set at once. */
+/**
+ * A question in flight. One object a question, all fields set at once.
+ *
+ *     asking ──answer──────────────────────────────▶ finished; a late reply tells that a server lives
+ *       └──failure──▶ reported, still listening ──late answer, or the end──▶ finished
+ */
 export class PendingExchange implements WheelEntry {
   /** The engine's query, copied. */
   readonly query: Uint8Array;
   readonly questionEnd: number;
   readonly done: (result: ExchangeResult) => void;
+  readonly startedUs: number;
+  /** When the asker is told that nobody answers. */
   readonly deadlineUs: number;
-  /** When the asker is told that nobody answers, while attempts go on; as deadlineUs but offline. */
+  /** The same, but sooner while offline, or when there is a failure to give. */
   answerByUs: number;
+  /** Until when replies are taken, if only to learn that a server lives. */
+  listenUntilUs: number;
   /** The servers it may be asked at; another group when the settings change meanwhile. */
   group: UpstreamGroup;
   /** Servers in the order to ask, as it was when the question came or its last round began. */
   order: readonly Upstream[];
   /** How often `order` was stepped through, over all rounds. */
   cursor = 0;
-  /** Attempts not answered yet. Those of a finished exchange stay until its deadline: a late reply
-   * tells that the server lives. */
+  /** Attempts not answered yet. */
   readonly attempts: Attempt[] = [];
   sent = 0;
   /** Index of the server asked last. */
@@ -95,26 +106,38 @@ export class PendingExchange implements WheelEntry {
   refusers: Upstream[] | null = null;
   /** Set after every server has refused at once; then they are tried once more. */
   isLastRound = false;
+  /** Counts among the questions that may be in flight while offline. */
+  isOfflineQuestion = false;
+  /** `done` was called; an answer that comes later goes to it as well. */
+  isReported = false;
+  /** No answer is wanted any more. */
   isFinished = false;
   /** A server has really answered, not only refused. */
   isAnswered = false;
+  /** Counts among those that listen on. */
+  isListening = false;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
   wheelTick = -1;
 
+  /** @param nowUs  on the pool's clock */
   constructor(
     query: Uint8Array,
     questionEnd: number,
     done: (result: ExchangeResult) => void,
-    deadlineUs: number,
+    nowUs: number,
+    budgetUs: number,
+    listenUs: number,
     group: UpstreamGroup,
     order: readonly Upstream[],
   ) {
     this.query = query;
     this.questionEnd = questionEnd;
     this.done = done;
-    this.deadlineUs = deadlineUs;
-    this.answerByUs = deadlineUs;
+    this.startedUs = nowUs;
+    this.deadlineUs = nowUs + budgetUs;
+    this.answerByUs = this.deadlineUs;
+    this.listenUntilUs = nowUs + listenUs;
     this.group = group;
     this.order = order;
   }
@@ -137,6 +160,11 @@ export class PendingExchange implements WheelEntry {
     this.fallback = reply;
     this.fallbackIndex = upstream.index;
     this.#fallbackRank = rank;
+  }
+
+  /** What its failure is laid to before any server. */
+  get zone(): string {
+    return this.group.zoneOf(this.query, this.questionEnd);
   }
 }
 
@@ -166,10 +194,12 @@ export class Attempt {
   rank: number = RANK.useless;
   /** Seconds that the reply spent in an HTTP cache. RFC 8484 §5.1. */
   ageSeconds = 0;
-  /** Times it was moved to a fresh TCP connection because the old one closed. */
-  moves = 0;
+  /** Its silence was noted. */
+  isMissed = false;
   id = -1;
   carrier: Carrier | null = null;
+  #deadEnds = 0;
+  #deadEndAnswers = -1;
 
   constructor(
     exchange: PendingExchange,
@@ -192,6 +222,23 @@ export class Attempt {
   /** What it was asked without: OMIT_ bits. */
   get omits(): number {
     return (this.hasRandomCase ? 0 : OMIT_CASE) | (this.hasOpt ? 0 : OMIT_OPT);
+  }
+
+  /** It waits for a connection; then `sentUs` lies in the future. */
+  get isQueued(): boolean {
+    return this.sentUs === Infinity;
+  }
+
+  /**
+   * A connection closed under it without having answered anything.
+   *
+   * @param answers  that the server has given until now
+   * @returns        how often that was since it gave the last one
+   */
+  deadEnd(answers: number): number {
+    this.#deadEnds = answers === this.#deadEndAnswers ? this.#deadEnds + 1 : 1;
+    this.#deadEndAnswers = answers;
+    return this.#deadEnds;
   }
 
   /** Gives it to a carrier under an ID that is free there. */

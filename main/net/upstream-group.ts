@@ -5,35 +5,39 @@
  *     in-order  as configured                 spread  beginning at a random one
  *     fastest   by measured round trip        race    as fastest, the first two at once
  *
- * In every strategy servers that answer late stand behind the others, silent ones behind those.
+ * In every strategy servers that answer late stand behind the others, those that are down behind
+ * those.
  */
 import type { Random } from '../engine/ports.ts';
-import { RANK_UP } from './upstream-health.ts';
+import { RANK_SLOW, RANK_UP } from './upstream-health.ts';
 import type { Strategy } from './upstream-plan.ts';
 import type { Upstream } from './upstream.ts';
+import { labelsOf } from './wall-clock.ts';
 
-/** Silence of every server that means being offline, once questions ran out of time as well. */
-const OFFLINE_US = 1_500_000;
-const TIMEOUTS_MIN = 2;
-/** Time between two questions that are really sent while offline. */
-const RECOVERY_US = 250_000;
+/** How long a question waits while offline: two round trips, within these. */
+const OFFLINE_WAIT_MIN_US = 300_000;
+const OFFLINE_WAIT_MAX_US = 1_500_000;
 /** How long an order by round trip is believed. */
 const ORDER_US = 100_000;
 /** Time between two questions that also go to a server which was not measured lately. */
 const EXPLORE_US = 1_000_000;
+/** Labels of a zone in the default group: a name that somebody registered, or thereabouts. */
+const ZONE_LABELS = 2;
 
 /** Some servers and how they are used. */
 export class UpstreamGroup {
   readonly upstreams: readonly Upstream[];
   readonly strategy: Strategy;
   #order: readonly Upstream[];
+  readonly #zoneLabels: number;
   #orderedUs = 0;
-  #timeouts = 0;
-  #recoveryUs = -Infinity;
   #exploredUs = -Infinity;
 
-  constructor(upstreams: readonly Upstream[], strategy: Strategy) {
+  /** @param suffix  what the names of its questions end with; '' for any names */
+  constructor(upstreams: readonly Upstream[], strategy: Strategy, suffix = '') {
     this.upstreams = upstreams;
+    const suffixLabels = suffix === '' ? 0 : suffix.split('.').length;
+    this.#zoneLabels = Math.max(ZONE_LABELS, suffixLabels + 1);
     this.strategy = upstreams.length > 1 ? strategy : 'in-order';
     this.#order = this.#sorted();
   }
@@ -54,36 +58,52 @@ export class UpstreamGroup {
     this.#order = this.#sorted();
   }
 
-  /** A server worth a question beside the first one, to learn how fast it is; null for none. */
+  /**
+   * What the silence of a question is laid to: the end of its name, so that many names below one dead
+   * zone are one. @param end  behind the question
+   */
+  zoneOf(query: Uint8Array, end: number): string {
+    return labelsOf(query, end).slice(-this.#zoneLabels).join('.');
+  }
+
+  /**
+   * A server worth a question beside the first one, to learn how fast it is; null for none. One that
+   * counts as slow is never asked first, so it could not show that it has become faster.
+   */
   explore(nowUs: number): Upstream | null {
-    if (this.strategy !== 'fastest' && this.strategy !== 'race') return null;
-    if (nowUs - this.#exploredUs < EXPLORE_US) return null;
+    if (nowUs - this.#exploredUs < EXPLORE_US || this.upstreams.length < 2) return null;
     this.#exploredUs = nowUs;
+    const byTime = this.strategy === 'fastest' || this.strategy === 'race';
     const unmeasured = this.upstreams.find(
-      ({ health, isResolved }) => isResolved && !health.isDown && health.needsMeasuring(nowUs),
+      ({ health, isResolved }) =>
+        isResolved &&
+        !health.isDown &&
+        (byTime || health.rank === RANK_SLOW) &&
+        health.needsMeasuring(nowUs),
     );
     return unmeasured ?? null;
   }
 
-  /** A question got no reply in all its time. */
-  timedOut(): void {
-    this.#timeouts++;
+  /** True when nobody can be sent anything: the system has no way to any of the servers. */
+  get isCutOff(): boolean {
+    return this.upstreams.every(({ health, isResolved }) => !isResolved || health.isCutOff);
   }
 
-  /** True while nobody answers, and it is no use to wait. */
+  /** True while nobody answers anything: questions go out, but are not waited for in full. */
   isOffline(nowUs: number): boolean {
-    const isSilent = this.upstreams.every(
-      ({ health, isResolved }) => !isResolved || health.isSilentFor(OFFLINE_US, nowUs),
-    );
-    if (!isSilent) this.#timeouts = 0;
-    return isSilent && this.#timeouts >= TIMEOUTS_MIN;
+    let isSilent = false;
+    for (const { health, isResolved } of this.upstreams) {
+      if (!isResolved || health.isCutOff) continue;
+      if (!health.isSilentAt(nowUs)) return false;
+      isSilent = true;
+    }
+    return isSilent;
   }
 
-  /** While offline: whether this question is sent, to see whether somebody is back. */
-  takesRecoveryProbe(nowUs: number): boolean {
-    if (nowUs - this.#recoveryUs < RECOVERY_US) return false;
-    this.#recoveryUs = nowUs;
-    return true;
+  /** How long a question waits while offline. */
+  get offlineWaitUs(): number {
+    const roundTripUs = Math.max(...this.upstreams.map(({ health }) => health.roundTripUs));
+    return Math.min(Math.max(2 * roundTripUs, OFFLINE_WAIT_MIN_US), OFFLINE_WAIT_MAX_US);
   }
 
   #sorted(): readonly Upstream[] {

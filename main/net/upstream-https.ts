@@ -1,316 +1,202 @@
 /**
- * DNS over HTTPS to one upstream (RFC 8484): one HTTP/2 session that all questions share, a second
- * one while the first is full, in doubt or told to end. Used by the upstream pool in a data-plane
- * thread; node:http2 is loaded when the first session is opened.
+ * DNS over HTTPS to one upstream (RFC 8484): HTTP/2 where the server offers it, else HTTP/1.1. Used by
+ * the upstream pool in a data-plane thread. Which connection a question takes, and what follows when
+ * one is closed, is in upstream-streams.ts.
  *
- *     attempt ─▶ session ─▶ stream: POST, application/dns-message ─▶ 200, same type, ≤ 64 KiB ─▶ reply
- *                  │ GOAWAY, closed: what was not answered moves to a fresh session, once
+ *     attempt ─▶ connection ─▶ POST, application/dns-message ─▶ 200, same type, ≤ 64 KiB ─▶ reply
+ *                  │ GOAWAY, closed, REFUSED_STREAM: what was not answered goes another way
  *
  * Nothing but the question is sent: no cookies, no user agent, ID 0 (RFC 8484 §4.1), and nothing
  * that a response asks for is kept. Redirects are not followed.
  */
-import type {
-  ClientHttp2Session,
-  ClientHttp2Stream,
-  IncomingHttpHeaders,
-  IncomingHttpStatusHeader,
-} from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { LIMITS } from '../contract/limits.ts';
-import type { Clock } from '../engine/ports.ts';
-import { formatEndpoint } from './server-address.ts';
+import { HttpOneClient } from './http-one-client.ts';
+import { HttpTwoClient } from './http-two-client.ts';
+import type { HttpClient, HttpUser } from './http-response.ts';
+import { sendFailureOf } from './network-error.ts';
 import type { TlsDialer } from './tls-dialer.ts';
 import type { SecureServer } from './upstream-address.ts';
-import type { Attempt, Carrier, CarrierOwner, Way } from './upstream-attempt.ts';
+import type { Attempt } from './upstream-attempt.ts';
+import { StreamConnection, UpstreamStreams } from './upstream-streams.ts';
+import type { StreamPorts } from './upstream-streams.ts';
 
-const DNS_MESSAGE = 'application/dns-message';
-/** HTTP/2 error codes. RFC 9113 §7. */
-const REFUSED_STREAM = 0x7;
-const CANCEL = 0x8;
-/** A ping that is not answered in this time ends the session. */
+/** A ping that is not answered in this time ends the connection. */
 const PING_MS = 1_000;
 
-export interface HttpsPorts {
-  readonly owner: CarrierOwner;
-  readonly clock: Clock;
-  /** Why an answer was not taken, as a clause for people. */
-  readonly refused: (reason: string) => void;
+/**
+ * The connections of one server.
+ *
+ * @param refused  told why an answer was not taken, as a clause for people
+ */
+export function openHttps(
+  server: SecureServer,
+  dialer: TlsDialer,
+  ports: StreamPorts,
+  refused: (reason: string) => void,
+): UpstreamStreams {
+  return new UpstreamStreams(dialer, ports, (home) => {
+    let connection: HttpsConnection | null = null;
+    const socket = dialer.dial(() => connection?.ready());
+    if (socket === null) return null;
+    connection = new HttpsConnection(home, socket, server, refused);
+    return connection;
+  });
 }
 
-/** The sessions of one server. */
-export class UpstreamHttps implements Way {
-  readonly server: SecureServer;
-  readonly dialer: TlsDialer;
-  readonly ports: HttpsPorts;
-  readonly #sessions = new Set<HttpsSession>();
-
-  constructor(server: SecureServer, dialer: TlsDialer, ports: HttpsPorts) {
-    this.server = server;
-    this.dialer = dialer;
-    this.ports = ports;
-  }
-
-  send(attempt: Attempt): boolean {
-    const session = this.#choose();
-    if (session === null) return false;
-    session.send(attempt);
-    return true;
-  }
-
-  /** Sessions close by themselves when they are idle. */
-  sweep(): void {
-    for (const session of this.#sessions) if (session.isLeft && session.load === 0) session.close();
-  }
-
-  rest(): void {
-    this.sweep();
-  }
-
-  close(): void {
-    for (const session of [...this.#sessions]) session.fail();
-  }
-
-  /** Called by a session that has ended, before it reports what waited on it. */
-  ended(session: HttpsSession): void {
-    this.#sessions.delete(session);
-  }
-
-  #choose(): HttpsSession | null {
-    for (const session of this.#sessions) {
-      if (!session.isLeft && session.load < session.capacity) return session;
-    }
-    if (this.#sessions.size >= LIMITS.upstreamTcpConnectionsMax) return null;
-    const opened = HttpsSession.open(this);
-    if (opened !== null) this.#sessions.add(opened);
-    return opened;
-  }
-}
-
-/** One session and the attempts that wait on it, each on a stream of its own. */
-class HttpsSession implements Carrier {
-  /** In doubt, or told to end: takes no more questions. */
-  isLeft = false;
-  readonly #home: UpstreamHttps;
+/** One connection and the attempts that wait on it. */
+class HttpsConnection extends StreamConnection implements HttpUser<Attempt> {
   readonly #socket: TLSSocket;
-  /** Null while the session is not open yet. */
-  readonly #waiting = new Map<Attempt, ClientHttp2Stream | null>();
-  #session: ClientHttp2Session | null = null;
-  #heardUs = -1;
-  #isClosed = false;
+  readonly #server: SecureServer;
+  readonly #refused: (reason: string) => void;
+  readonly #waiting = new Set<Attempt>();
+  /** Null until the connection stands. */
+  #client: HttpClient<Attempt> | null = null;
+  /** Told to end. */
+  #isLeaving = false;
   #pingTimer: NodeJS.Timeout | null = null;
 
-  /** Null when there is no address to connect to. */
-  static open(home: UpstreamHttps): HttpsSession | null {
-    let session: HttpsSession | null = null;
-    const socket = home.dialer.dial(() => session?.ready());
-    if (socket !== null) session = new HttpsSession(home, socket);
-    return session;
+  constructor(
+    home: UpstreamStreams,
+    socket: TLSSocket,
+    server: SecureServer,
+    refused: (reason: string) => void,
+  ) {
+    super(home);
+    this.#socket = socket;
+    this.#server = server;
+    this.#refused = refused;
+    let error: Error | null = null;
+    socket.on('error', (reason: Error) => {
+      error = reason;
+    });
+    socket.on('close', () => {
+      this.breakOff(this.#client === null ? sendFailureOf(error) : 'closed');
+    });
   }
 
-  private constructor(home: UpstreamHttps, socket: TLSSocket) {
-    this.#home = home;
-    this.#socket = socket;
-    socket.on('close', () => {
-      this.#breakOff();
-    });
+  get isOpen(): boolean {
+    return this.#client !== null;
   }
 
   get load(): number {
-    return this.#waiting.size;
+    return Math.max(this.#waiting.size, this.#client?.load ?? 0);
   }
 
-  /** Streams at a time: the server's bound and ours. */
+  override get isBusy(): boolean {
+    return this.load >= this.capacity;
+  }
+
   get capacity(): number {
-    const theirs = this.#session?.remoteSettings.maxConcurrentStreams ?? Infinity;
-    return Math.min(theirs, LIMITS.upstreamTcpPipelineMax);
+    if (this.#isLeaving) return 0;
+    return this.#client?.capacity ?? LIMITS.upstreamTcpPipelineMax;
   }
 
-  /** The connection stands and is verified. */
+  /** The connection stands and is verified: what waited for it leaves now. */
   ready(): void {
-    const { connect } = process.getBuiltinModule('node:http2');
-    const { host, port } = this.#home.server;
-    const session = connect(`https://${formatEndpoint(host, port)}`, {
-      createConnection: () => this.#socket,
-      settings: { enablePush: false },
-    });
-    this.#session = session;
-    session.unref();
-    session.on('error', () => undefined); // `close` follows
-    session.on('goaway', () => {
-      this.isLeft = true;
-    });
-    session.on('close', () => {
-      this.#breakOff();
-    });
-    session.setTimeout(this.#home.dialer.idleMs, () => {
-      if (this.load === 0) this.close();
-    });
-    const nowUs = this.#home.ports.clock.nowUs();
-    for (const attempt of this.#waiting.keys()) {
+    const { idleMs } = this.home.dialer;
+    const isTwo = this.#socket.alpnProtocol === 'h2';
+    const client: HttpClient<Attempt> = isTwo
+      ? new HttpTwoClient<Attempt>(this.#socket, this.#server, this, idleMs)
+      : new HttpOneClient<Attempt>(this.#socket, this.#server, this, idleMs);
+    this.#client = client;
+    const nowUs = this.home.ports.clock.nowUs();
+    const tooMany: Attempt[] = [];
+    for (const attempt of this.#waiting) {
+      if (client.load >= client.capacity) {
+        tooMany.push(attempt);
+        continue;
+      }
       attempt.sentUs = nowUs;
-      this.#request(session, attempt);
+      client.request(attempt, attempt.query);
     }
+    for (const attempt of tooMany) this.#waiting.delete(attempt);
+    this.home.requeue(tooMany);
   }
 
   send(attempt: Attempt): void {
     attempt.carryBy(this, 0);
-    this.#waiting.set(attempt, null);
-    if (this.#session !== null) this.#request(this.#session, attempt);
+    this.#waiting.add(attempt);
+    this.#client?.request(attempt, attempt.query);
   }
 
-  forget(attempt: Attempt, timedOut: boolean): void {
-    const stream = this.#waiting.get(attempt);
-    this.#waiting.delete(attempt);
-    if (timedOut) this.doubt(attempt);
-    if (stream && !stream.closed) stream.close(CANCEL);
-    if (this.isLeft && this.load === 0) this.close();
+  forget(attempt: Attempt): void {
+    if (!this.#waiting.delete(attempt)) return;
+    this.#client?.cancel(attempt);
+    if (this.isSuspect && this.#waiting.size === 0) this.close();
+    this.home.freed(this);
   }
 
-  /** Asks elsewhere from now on, unless the server shows that it lives. */
-  doubt(attempt: Attempt): void {
-    if (this.isLeft || this.#heardUs >= attempt.sentUs) return;
-    this.isLeft = true;
-    const session = this.#session;
-    if (session === null) {
-      this.#home.dialer.doubt();
+  // -- called by the client --------------------------------------------------------------------
+
+  responded(attempt: Attempt, body: Buffer, ageSeconds: number): void {
+    const { owner } = this.home.ports;
+    this.answered++;
+    this.home.worked();
+    attempt.ageSeconds = ageSeconds;
+    owner.replied(attempt, body);
+    // Not taken, and nothing more comes of this request.
+    if (this.#waiting.delete(attempt)) owner.failed(attempt, 'closed');
+    this.freed();
+  }
+
+  refused(attempt: Attempt, reason: string): void {
+    if (!this.#waiting.delete(attempt)) return;
+    this.#refused(reason);
+    this.home.ports.owner.failed(attempt, 'closed');
+    this.freed();
+  }
+
+  lost(attempt: Attempt, mayRepeat: boolean): void {
+    if (!this.#waiting.delete(attempt)) return;
+    const isAlive = this.answered > 0 || this.#waiting.size > 0;
+    if (mayRepeat) this.home.sendAgain(attempt, isAlive, 'closed');
+    else this.home.ports.owner.failed(attempt, 'closed');
+    this.freed();
+  }
+
+  leaving(): void {
+    this.#isLeaving = true;
+    this.freed();
+  }
+
+  freed(): void {
+    if (this.#isLeaving && this.load === 0) this.close();
+    this.home.freed(this);
+  }
+
+  // -- called by the base ----------------------------------------------------------------------
+
+  /** Others are preferred from now on, unless the server shows that it lives. */
+  protected suspect(): void {
+    if (this.#client === null) {
+      this.home.dialer.doubt();
       return;
     }
-    this.#pingTimer ??= setTimeout(() => {
-      this.fail();
-    }, PING_MS).unref();
-    session.ping((error) => {
-      if (error === null) this.#alive();
+    const isAsked = this.#client.ping(() => {
+      this.#endPing();
+      this.suspectUs = -1;
     });
+    if (!isAsked) return;
+    this.#pingTimer ??= setTimeout(() => {
+      this.breakOff('closed');
+    }, PING_MS).unref();
   }
 
-  /** Closes; everything that waits fails. */
-  fail(): void {
-    this.close();
-    for (const attempt of this.#takeWaiting()) this.#home.ports.owner.failed(attempt);
-  }
-
-  close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    if (this.#pingTimer !== null) clearTimeout(this.#pingTimer);
-    this.#home.ended(this);
-    this.#session?.destroy();
+  protected end(): void {
+    this.#endPing();
+    this.#client?.close();
     this.#socket.destroy();
   }
 
-  /** The answer to a ping: it was only slow. */
-  #alive(): void {
-    if (this.#pingTimer !== null) clearTimeout(this.#pingTimer);
-    this.#pingTimer = null;
-    if (this.#session?.closed === false) this.isLeft = false;
-  }
-
-  /** The session has ended: what a working one left over moves to a fresh one. */
-  #breakOff(): void {
-    if (this.#isClosed) return;
-    const hasWorked = this.#heardUs >= 0;
-    this.close();
-    for (const attempt of this.#takeWaiting()) this.#moveOrFail(attempt, hasWorked);
-  }
-
-  #moveOrFail(attempt: Attempt, mayMove: boolean): void {
-    const moves = mayMove && attempt.moves++ === 0;
-    if (!moves || !this.#home.send(attempt)) this.#home.ports.owner.failed(attempt);
-  }
-
-  #takeWaiting(): Attempt[] {
-    const waiting = [...this.#waiting.keys()];
+  protected takeWaiting(): Attempt[] {
+    const waiting = [...this.#waiting];
     this.#waiting.clear();
     return waiting;
   }
 
-  #request(session: ClientHttp2Session, attempt: Attempt): void {
-    if (session.closed || session.destroyed) {
-      this.#waiting.delete(attempt);
-      // Not now: the pool is still sending it.
-      setImmediate(() => {
-        this.#moveOrFail(attempt, true);
-      });
-      return;
-    }
-    const { path, method } = this.#home.server;
-    const { query } = attempt;
-    const isGet = method === 'GET';
-    const stream = session.request(
-      isGet
-        ? { ':method': 'GET', ':path': getPath(path, query), accept: DNS_MESSAGE }
-        : {
-            ':method': 'POST',
-            ':path': path,
-            accept: DNS_MESSAGE,
-            'content-type': DNS_MESSAGE,
-            'content-length': query.length,
-          },
-      { endStream: isGet },
-    );
-    this.#waiting.set(attempt, stream);
-    this.#listen(stream, attempt);
-    if (!isGet) stream.end(query);
+  #endPing(): void {
+    if (this.#pingTimer !== null) clearTimeout(this.#pingTimer);
+    this.#pingTimer = null;
   }
-
-  #listen(stream: ClientHttp2Stream, attempt: Attempt): void {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    stream.on('response', (headers) => {
-      this.#heardUs = this.#home.ports.clock.nowUs();
-      const trouble = responseTrouble(headers);
-      attempt.ageSeconds = ageOf(headers);
-      if (trouble !== '') this.#refuse(attempt, trouble);
-    });
-    stream.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > LIMITS.messageBytesMax) this.#refuse(attempt, 'its answer is above 64 KiB');
-      else chunks.push(chunk);
-    });
-    stream.on('end', () => {
-      if (this.#waiting.has(attempt) && stream.rstCode === 0) {
-        this.#answer(attempt, Buffer.concat(chunks, bytes));
-      }
-    });
-    stream.on('error', () => undefined); // `close` follows
-    stream.on('close', () => {
-      if (!this.#waiting.delete(attempt)) return;
-      // A stream that the server did not look at may be sent again. RFC 9113 §8.7.
-      const wasUnseen = stream.rstCode === REFUSED_STREAM || this.isLeft;
-      this.#moveOrFail(attempt, wasUnseen);
-    });
-  }
-
-  #answer(attempt: Attempt, bytes: Buffer): void {
-    const { owner } = this.#home.ports;
-    owner.replied(attempt, bytes);
-    // Not taken, and nothing more comes on this stream.
-    if (this.#waiting.delete(attempt)) owner.failed(attempt);
-    if (this.isLeft && this.load === 0) this.close();
-  }
-
-  #refuse(attempt: Attempt, trouble: string): void {
-    const stream = this.#waiting.get(attempt);
-    if (!this.#waiting.delete(attempt)) return;
-    if (stream && !stream.closed) stream.close(CANCEL);
-    this.#home.ports.refused(trouble);
-    this.#home.ports.owner.failed(attempt);
-  }
-}
-
-/** '' for a response that may hold an answer. */
-function responseTrouble(headers: IncomingHttpHeaders & IncomingHttpStatusHeader): string {
-  const status = headers[':status'];
-  if (status !== 200) return `it answers with HTTP status ${String(status ?? 'none')}`;
-  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  return type === DNS_MESSAGE ? '' : `its answer is "${type.slice(0, 60)}", not ${DNS_MESSAGE}`;
-}
-
-function ageOf(headers: IncomingHttpHeaders): number {
-  const age = Number(headers.age ?? 0);
-  return Number.isInteger(age) && age > 0 ? Math.min(age, 0xffff_ffff) : 0;
-}
-
-function getPath(path: string, query: Buffer): string {
-  return `${path}${path.includes('?') ? '&' : '?'}dns=${query.toString('base64url')}`;
 }

@@ -2,6 +2,7 @@
  * Which servers answer what: the settings' upstreams as a data-plane thread gets them. Made in the
  * main thread by `makePlan`; plain data, so that it crosses thread borders.
  */
+import { LIMITS } from '../contract/limits.ts';
 import { expandUpstreams } from './system-servers.ts';
 import { isSecure, upstreamKey } from './upstream-address.ts';
 import type { UpstreamServer } from './upstream-address.ts';
@@ -23,6 +24,8 @@ export interface UpstreamPlan {
   readonly strategy: Strategy;
   /** Plain questions go out in random letter case (upstream-message.ts). */
   readonly mixedCase: boolean;
+  /** How long an asker waits. */
+  readonly timeoutMs: number;
   /** Each server once, the defaults first; ExchangeResult.upstream counts in this list. */
   readonly servers: readonly UpstreamServer[];
   /** How many of `servers`, from the first, are the defaults. */
@@ -37,6 +40,7 @@ export interface PlanSettings {
   readonly upstreams: readonly string[];
   readonly strategy?: Strategy;
   readonly mixedCase?: boolean;
+  readonly timeoutMs?: number;
   readonly suffixes?: Readonly<Record<string, readonly string[]>>;
   readonly bootstrap?: readonly string[];
 }
@@ -66,6 +70,7 @@ export function makePlan(settings: PlanSettings, own: readonly string[]): Upstre
   return {
     strategy: settings.strategy ?? 'in-order',
     mixedCase: settings.mixedCase ?? true,
+    timeoutMs: settings.timeoutMs ?? LIMITS.upstreamBudgetMs,
     servers,
     defaults: defaults.length,
     suffixes,
@@ -78,6 +83,7 @@ export function planOf(servers: readonly UpstreamServer[]): UpstreamPlan {
   return {
     strategy: 'in-order',
     mixedCase: true,
+    timeoutMs: LIMITS.upstreamBudgetMs,
     servers,
     defaults: servers.length,
     suffixes: [],

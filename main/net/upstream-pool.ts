@@ -10,18 +10,24 @@
  *                 next server as well, and so on        │ perhaps about the form ─▶ in a plainer one
  *                   │                                   │ perhaps forged ─▶ same server over TCP
  *                   │                                   │ SERVFAIL, REFUSED ─▶ next server
- *                   ▼ 2 s after the start               ▼
- *                 done(null)                          … when all say so: done(that reply)
+ *                   ▼ its time is up                    ▼
+ *                 done(null), still listening         … when all say so: done(that reply)
+ *                   │ a late answer
+ *                   ▼
+ *                 done(reply)
  *
- * A server that was silent is down at once: the next question goes first to one that is not, and the
- * silent one is asked in parallel now and then until it answers (upstream-health.ts). So a dead
- * first server costs one hedge delay once. What is somebody else's is counted and waited past; what
- * leads to another question at the same server is upstream-again.ts's business.
- * While nobody answers, one question in a while is sent, and nobody waits for long (upstream-asking.ts).
+ * While a server is in doubt the next one is asked at the same time, and once it is down it is asked
+ * last, and now and then beside the others until it answers (upstream-health.ts). So a dead first
+ * server costs one hedge delay once. What is somebody else's is counted and waited past; what leads
+ * to another question at the same server is upstream-again.ts's business.
+ * While nobody answers anything, questions are sent all the same, some at a time, and nobody waits
+ * for long (upstream-asking.ts).
  */
 import { COUNTER } from '../contract/counters.ts';
 import type { CounterName } from '../contract/counters.ts';
 import { LIMITS } from '../contract/limits.ts';
+import { HEDGE_MAX_US } from './upstream-health.ts';
+import type { SendFailure } from './network-error.ts';
 import type { Clock, Counters, Exchange, ExchangeResult, Random } from '../engine/ports.ts';
 import { copyBytes, RCODE } from '../engine/wire.ts';
 import { TICK_US, TimerWheel } from './timer-wheel.ts';
@@ -54,8 +60,15 @@ import {
 import { UpstreamSet } from './upstream-set.ts';
 import type { Upstream, UpstreamPorts, UpstreamState } from './upstream.ts';
 
-/** The wheel calls up to a tick late, so the deadline is set a tick early. */
-const BUDGET_US = LIMITS.upstreamBudgetMs * 1000 - TICK_US;
+/**
+ * Many clients wait for exactly five seconds: the error leaves a little before, so that it reaches
+ * them on a busy machine as well. The wheel calls up to a tick late, too.
+ */
+const BUDGET_PART = 0.95;
+/** How long the servers that were not needed are listened to, to learn whether they live. */
+const NOT_NEEDED_US = 2_000_000;
+/** Replies are taken for so much longer than a question's time, if LIMITS.upstreamListenMs is less. */
+const LISTEN_FACTOR = 1.5;
 
 const NOBODY: readonly Upstream[] = [];
 
@@ -76,8 +89,13 @@ export class UpstreamPool
   readonly #wheel: TimerWheel<PendingExchange>;
   readonly #set: UpstreamSet;
   readonly #asking: Asking;
-  /** Questions that nobody has answered yet. */
+  /** Questions whose askers wait; of them, those that were sent although offline. */
   #unfinished = 0;
+  #offlineQuestions = 0;
+  /** Others of which a reply may still come. */
+  #listening = 0;
+  #budgetUs = 0;
+  #listenUs = 0;
   #isClosed = false;
   /** While `reset` closes sockets: what was on them, to be sent again. */
   #displaced: Set<PendingExchange> | null = null;
@@ -105,6 +123,11 @@ export class UpstreamPool
     return this.#unfinished;
   }
 
+  /** Questions whose askers were told, and of which replies may still come. */
+  get listening(): number {
+    return this.#listening;
+  }
+
   /** How every configured server is doing. */
   get states(): UpstreamState[] {
     return this.#set.states();
@@ -121,22 +144,33 @@ export class UpstreamPool
     const group = this.#set.groupFor(query, end);
     const order = group.orderFor(nowUs, this.#random);
     const isOffline = group.isOffline(nowUs);
-    if (order.length === 0 || (isOffline && !group.takesRecoveryProbe(nowUs))) {
-      refuse(done, isOffline ? 'offline' : 'refused', -1);
+    const isTooMuch = isOffline && this.#offlineQuestions >= LIMITS.upstreamOfflineMax;
+    if (order.length === 0 || isTooMuch) {
+      refuse(done, isTooMuch ? 'offline' : 'refused', -1);
       return;
     }
     const copy = Buffer.allocUnsafe(length);
     copyBytes(query, 0, copy, 0, length);
-    const exchange = new PendingExchange(copy, end, done, nowUs + BUDGET_US, group, order);
+    const budgetUs = this.#budgetUs;
+    const listenUs = this.#listenUs;
+    const exchange = new PendingExchange(copy, end, done, nowUs, budgetUs, listenUs, group, order);
     this.#unfinished++;
     this.#set.sweep(nowUs);
-    if (isOffline) this.#asking.askAll(exchange, nowUs);
-    else this.#asking.begin(exchange, nowUs);
+    if (!isOffline) {
+      this.#asking.begin(exchange, nowUs);
+      return;
+    }
+    this.#offlineQuestions++;
+    exchange.isOfflineQuestion = true;
+    this.#asking.askAll(exchange, nowUs);
   }
 
   /** Replaces the servers; those that stay keep their sockets and what is known of them. */
   setServers(servers: readonly UpstreamServer[] | UpstreamPlan): void {
-    this.#set.configure('servers' in servers ? servers : planOf(servers));
+    const plan = 'servers' in servers ? servers : planOf(servers);
+    this.#budgetUs = plan.timeoutMs * 1000 * BUDGET_PART - TICK_US;
+    this.#listenUs = Math.max(LIMITS.upstreamListenMs * 1000, LISTEN_FACTOR * this.#budgetUs);
+    this.#set.configure(plan);
   }
 
   /** Takes the addresses of encrypted servers' host names. */
@@ -169,8 +203,8 @@ export class UpstreamPool
   close(): void {
     this.#isClosed = true;
     for (const exchange of this.#wheel.close()) {
-      for (const attempt of [...exchange.attempts]) this.#drop(attempt, false);
-      if (!exchange.isFinished) this.finish(exchange, null, 'refused', exchange.asked);
+      for (const attempt of [...exchange.attempts]) this.#drop(attempt);
+      if (!exchange.isReported) this.finish(exchange, null, 'refused', exchange.asked);
     }
     this.#set.close();
   }
@@ -178,13 +212,15 @@ export class UpstreamPool
   // -- called by the wheel ---------------------------------------------------------------------
 
   due(exchange: PendingExchange, nowUs: number): void {
-    if (nowUs >= exchange.deadlineUs || exchange.isFinished) {
-      this.#expire(exchange, nowUs);
-      return;
-    }
     for (const attempt of exchange.attempts) this.#noteSilence(attempt, nowUs);
-    if (nowUs >= exchange.answerByUs) this.finish(exchange, null, 'offline', exchange.asked);
-    else this.#asking.askNext(exchange, nowUs);
+    if (exchange.isReported) {
+      if (nowUs < exchange.listenUntilUs) this.#wheel.schedule(exchange, exchange.listenUntilUs);
+      else this.#stopListening(exchange);
+    } else if (nowUs >= exchange.answerByUs) {
+      this.#timeOut(exchange, nowUs);
+    } else {
+      this.#asking.askNext(exchange, nowUs);
+    }
   }
 
   rested(): void {
@@ -201,24 +237,27 @@ export class UpstreamPool
     if (verdict === REPLY_IS_OURS) this.#accept(attempt, nowUs);
     else if (verdict === REPLY_IS_BROKEN) this.#acceptBroken(attempt, nowUs);
     else if (verdict !== REPLY_IS_FOREIGN && !exchange.isFinished) {
-      this.#drop(attempt, false);
+      this.#drop(attempt);
       doubtReply(attempt, verdict, this.#asking, nowUs);
     }
   }
 
-  failed(attempt: Attempt): void {
+  failed(attempt: Attempt, failure: SendFailure): void {
     const { exchange, upstream } = attempt;
     const nowUs = this.#clock.nowUs();
     this.#remove(attempt);
     if (this.#displaced !== null) {
-      if (exchange.isFinished) this.#release(exchange);
+      if (exchange.isReported) this.release(exchange, nowUs);
       else this.#displaced.add(exchange);
       return;
     }
     // TCP that is closed says nothing about a server that is asked over UDP.
-    if (attempt.overTcp === upstream.isStream) this.#set.missed(attempt, nowUs);
+    if (attempt.overTcp === upstream.isStream) {
+      if (failure === 'closed') this.#set.missed(attempt);
+      else this.#set.failed(attempt, failure, nowUs);
+    }
     if (exchange.isFinished) {
-      this.#release(exchange);
+      this.release(exchange, nowUs);
     } else if (attempt.purpose === 'check' && attempt.overTcp) {
       checkFailed(attempt, this.#asking, nowUs);
     } else {
@@ -249,13 +288,13 @@ export class UpstreamPool
     const { upstream, exchange } = attempt;
     const bytes = attempt.reply as Buffer;
     this.#set.answered(attempt, nowUs);
-    this.#drop(attempt, false);
+    this.#drop(attempt);
     if (!isTruncated(bytes)) attempt.rank = replyRank(bytes, exchange.questionEnd);
     learnFrom(attempt, nowUs);
     if (attempt.ageSeconds > 0) ageReply(bytes, exchange.questionEnd, attempt.ageSeconds);
     if (exchange.isFinished) {
       this.#set.late(upstream, isServerFailure(rcodeOf(bytes)), exchange.isAnswered, nowUs);
-      this.#release(exchange);
+      this.release(exchange, nowUs);
     } else if (!asksOtherwise(attempt, bytes, this.#asking, nowUs)) {
       this.#judge(attempt, bytes, nowUs);
     }
@@ -265,8 +304,8 @@ export class UpstreamPool
   #acceptBroken(attempt: Attempt, nowUs: number): void {
     const { upstream, exchange } = attempt;
     this.#set.answered(attempt, nowUs);
-    this.#drop(attempt, false);
-    if (exchange.isFinished) this.#release(exchange);
+    this.#drop(attempt);
+    if (exchange.isFinished) this.release(exchange, nowUs);
     else if (!asksWhole(attempt, this.#asking, nowUs)) {
       const { query, questionEnd } = exchange;
       const failure = emptyReply(query, questionEnd, RCODE.servFail);
@@ -299,53 +338,103 @@ export class UpstreamPool
     this.#asking.goOn(exchange, nowUs);
   }
 
-  /** The budget is spent. */
-  #expire(exchange: PendingExchange, nowUs: number): void {
-    for (const attempt of [...exchange.attempts]) {
-      this.#count('upstreamTimeouts');
-      this.#set.missed(attempt, nowUs);
-      this.#drop(attempt, true);
-    }
-    if (exchange.isFinished) return;
-    exchange.group.timedOut();
+  /** The asker waits no longer. */
+  #timeOut(exchange: PendingExchange, nowUs: number): void {
+    const isSpent = nowUs >= exchange.deadlineUs;
+    if (isSpent) this.#count('upstreamTimeouts', exchange.attempts.length);
+    this.#dropRepeats(exchange);
     const { fallback, fallbackIndex, asked } = exchange;
     if (fallback !== null) this.finish(exchange, fallback, null, fallbackIndex);
-    else this.finish(exchange, null, 'timeout', asked);
+    else this.finish(exchange, null, isSpent ? 'timeout' : 'offline', asked);
   }
 
+  /** Tells the asker what came; a second time only an answer after a failure. */
   finish(
     exchange: PendingExchange,
     reply: Uint8Array | null,
     failure: ExchangeResult['failure'],
     upstream: number,
   ): void {
-    exchange.isFinished = true;
-    this.#unfinished--;
-    if (!this.#isClosed) this.#release(exchange);
+    const isLate = exchange.isReported;
+    const nowUs = this.#clock.nowUs();
+    exchange.isReported = true;
+    if (!isLate) {
+      this.#unfinished--;
+      if (exchange.isOfflineQuestion) this.#offlineQuestions--;
+    }
+    if (exchange.isAnswered) {
+      exchange.isFinished = true;
+      if (exchange.attempts.length > 0) this.#notePassedOver(exchange, nowUs);
+      exchange.listenUntilUs = Math.min(exchange.listenUntilUs, nowUs + NOT_NEEDED_US);
+    }
+    if (!this.#isClosed) this.release(exchange, nowUs);
+    if (isLate && !exchange.isAnswered) return;
     this.#result.reply = reply;
     this.#result.failure = failure;
     this.#result.upstream = upstream;
     exchange.done(this.#result);
   }
 
-  /** A finished exchange stays on the wheel only while late replies may come. */
-  #release(exchange: PendingExchange): void {
-    if (exchange.attempts.length === 0) this.#wheel.cancel(exchange);
-    else this.#wheel.schedule(exchange, exchange.deadlineUs);
+  /** The asker was told. The exchange stays only while replies may come, and not too many do. */
+  release(exchange: PendingExchange, nowUs: number): void {
+    const isEmpty = exchange.attempts.length === 0;
+    if (isEmpty || (!exchange.isListening && this.#listening >= LIMITS.upstreamListenersMax)) {
+      this.#stopListening(exchange);
+      return;
+    }
+    if (!exchange.isListening) this.#listening++;
+    exchange.isListening = true;
+    // Those that were asked just now have had no time to answer; then they are to be looked at.
+    const isNoted = exchange.attempts.every(({ isMissed }) => isMissed);
+    const lookUs = isNoted ? exchange.listenUntilUs : nowUs + HEDGE_MAX_US;
+    this.#wheel.schedule(exchange, Math.min(lookUs, exchange.listenUntilUs));
+  }
+
+  /** Of what was sent again and again, the first and the last are enough to listen to. */
+  #dropRepeats({ attempts }: PendingExchange): void {
+    for (const attempt of [...attempts]) {
+      const isSame = ({ upstream, overTcp }: Attempt): boolean =>
+        upstream === attempt.upstream && overTcp === attempt.overTcp;
+      const same = attempts.filter(isSame);
+      if (same[0] !== attempt && same.at(-1) !== attempt) this.#drop(attempt);
+    }
+  }
+
+  /** It is answered: what has not been sent yet need not be, and who was silent was outdone. */
+  #notePassedOver({ attempts }: PendingExchange, nowUs: number): void {
+    for (const attempt of [...attempts]) {
+      if (attempt.isQueued) this.#drop(attempt);
+      else if (attempt.isMissed && attempt.overTcp === attempt.upstream.isStream) {
+        this.#set.outdone(attempt, nowUs);
+      }
+    }
+  }
+
+  #stopListening(exchange: PendingExchange): void {
+    if (exchange.isListening) this.#listening--;
+    exchange.isListening = false;
+    exchange.isFinished = true;
+    this.#wheel.cancel(exchange);
+    const { attempts } = exchange;
+    for (let last = attempts.at(-1); last !== undefined; last = attempts.at(-1)) this.#drop(last);
   }
 
   // -- bookkeeping -----------------------------------------------------------------------------
 
   #noteSilence(attempt: Attempt, nowUs: number): void {
-    if (nowUs - attempt.sentUs < attempt.upstream.health.hedgeUs) return;
-    this.#set.missed(attempt, nowUs);
-    if (attempt.overTcp && !attempt.upstream.isStream) attempt.upstream.quirks.tcpFailed(nowUs);
+    const { upstream, exchange, overTcp } = attempt;
+    if (attempt.isMissed || nowUs - attempt.sentUs < upstream.health.hedgeUs) return;
+    attempt.isMissed = true;
+    if (overTcp && !upstream.isStream) upstream.quirks.tcpFailed(nowUs);
     attempt.carrier?.doubt(attempt);
+    if (overTcp !== upstream.isStream) return;
+    this.#set.missed(attempt);
+    if (exchange.isAnswered) this.#set.outdone(attempt, nowUs);
   }
 
-  #drop(attempt: Attempt, timedOut: boolean): void {
+  #drop(attempt: Attempt): void {
     this.#remove(attempt);
-    attempt.carrier?.forget(attempt, timedOut);
+    attempt.carrier?.forget(attempt);
   }
 
   #remove(attempt: Attempt): void {
@@ -356,9 +445,9 @@ export class UpstreamPool
     if (at < attempts.length) attempts[at] = last;
   }
 
-  #count(name: CounterName): void {
+  #count(name: CounterName, times = 1): void {
     const slot = COUNTER[name];
-    this.#slots[slot] = (this.#slots[slot] as number) + 1;
+    this.#slots[slot] = (this.#slots[slot] as number) + times;
   }
 }
 

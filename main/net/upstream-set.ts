@@ -3,6 +3,7 @@
  * what a change of one server's health means. Used by the upstream pool.
  */
 import { LIMITS } from '../contract/limits.ts';
+import type { SendFailure } from './network-error.ts';
 import { planOf } from './upstream-plan.ts';
 import type { UpstreamPlan } from './upstream-plan.ts';
 import type { Attempt } from './upstream-attempt.ts';
@@ -54,7 +55,7 @@ export class UpstreamSet {
     this.#suffixes.clear();
     for (const { suffix, servers } of plan.suffixes) {
       const group = servers.flatMap((index) => configured[index] ?? []);
-      this.#suffixes.set(suffix, new UpstreamGroup(group, plan.strategy));
+      this.#suffixes.set(suffix, new UpstreamGroup(group, plan.strategy, suffix));
     }
     const byKey = new Map(configured.map((upstream) => [upstream.key, upstream]));
     const bootstrap = plan.bootstrap.map(
@@ -113,10 +114,26 @@ export class UpstreamSet {
     if (isFailure ? health.refused(nowUs) : health.helped()) this.#reorder();
   }
 
-  /** Notes an attempt that got no reply in time, or whose way is closed. */
-  missed({ upstream, sentUs }: Attempt, nowUs: number): void {
+  /** Notes that an attempt was silent for longer than expected, or its connection closed. */
+  missed({ upstream, exchange, sentUs }: Attempt): void {
+    const { health } = upstream;
+    const wasInDoubt = health.isInDoubt;
     upstream.failures++;
-    if (!upstream.health.missed(sentUs, nowUs)) return;
+    health.missed(exchange.zone, sentUs);
+    if (health.isInDoubt && !wasInDoubt) upstream.renewSockets();
+  }
+
+  /** Notes that another server answered what an attempt was silent about. */
+  outdone({ upstream, exchange, sentUs }: Attempt, nowUs: number): void {
+    if (!upstream.health.outdone(exchange.zone, sentUs, nowUs)) return;
+    upstream.renewSockets();
+    this.#reorder();
+  }
+
+  /** Notes that an attempt cannot have arrived. */
+  failed({ upstream, sentUs }: Attempt, failure: SendFailure, nowUs: number): void {
+    upstream.failures++;
+    if (!upstream.health.failed(failure, sentUs, nowUs)) return;
     upstream.renewSockets();
     this.#reorder();
   }

@@ -10,6 +10,7 @@
  * A reply is matched by socket and ID; everything else is checked by the pool.
  */
 import type { Random } from '../engine/ports.ts';
+import type { SendFailure } from './network-error.ts';
 import type { PlainServer } from './server-address.ts';
 import type { UdpClient, UdpClientSocket, UdpClientUser } from './udp-client.ts';
 import type { Attempt, Carrier, CarrierOwner, Way } from './upstream-attempt.ts';
@@ -78,7 +79,7 @@ export class UpstreamUdp implements Way {
     const all = [...this.#active, ...this.#retired];
     this.#active.length = 0;
     this.#retired.clear();
-    for (const socket of all) socket.fail();
+    for (const socket of all) socket.fail('closed');
   }
 
   /** Called by a socket that waits for nothing any more. */
@@ -96,8 +97,10 @@ export class UpstreamUdp implements Way {
   #choose(nowUs: number): UpstreamSocket | null {
     const active = this.#active;
     if (active.length + this.#retired.size < this.#socketsMax) return this.#open(nowUs);
-    if (active.length === 0) return null;
-    return active[this.#random.uint32() % active.length] ?? null;
+    if (active.length > 0) return active[this.#random.uint32() % active.length] ?? null;
+    // All are retired and wait for late answers. Rather one of them than no question at all.
+    const retired = [...this.#retired];
+    return retired[this.#random.uint32() % Math.max(retired.length, 1)] ?? null;
   }
 
   #open(nowUs: number): UpstreamSocket {
@@ -123,6 +126,7 @@ export class UpstreamUdp implements Way {
 
 /** One connected socket and the attempts that wait on it, by ID. */
 class UpstreamSocket implements Carrier, UdpClientUser {
+  readonly isSound = false;
   readonly openedUs: number;
   uses = 0;
   readonly #home: UpstreamUdp;
@@ -173,9 +177,9 @@ class UpstreamSocket implements Carrier, UdpClientUser {
   }
 
   /** Closes; everything that waits fails. */
-  fail(): void {
+  fail(failure: SendFailure): void {
     this.close();
-    for (const attempt of this.#waiting.splice(0)) this.#owner.failed(attempt);
+    for (const attempt of this.#waiting.splice(0)) this.#owner.failed(attempt, failure);
   }
 
   close(): void {
@@ -186,9 +190,9 @@ class UpstreamSocket implements Carrier, UdpClientUser {
   // -- called by the socket --------------------------------------------------------------------
 
   /** An error concerns the server, and so all that waits here. */
-  broken(): void {
+  broken(failure: SendFailure): void {
     this.#home.broken(this);
-    this.fail();
+    this.fail(failure);
   }
 
   received(bytes: Buffer): void {

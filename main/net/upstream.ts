@@ -10,9 +10,9 @@ import type { SecureServer, UpstreamServer } from './upstream-address.ts';
 import type { CarrierOwner, Way } from './upstream-attempt.ts';
 import { UpstreamCookies } from './upstream-cookies.ts';
 import { UpstreamHealth } from './upstream-health.ts';
+import { openHttps } from './upstream-https.ts';
 import { UpstreamQuirks } from './upstream-quirks.ts';
-import { UpstreamHttps } from './upstream-https.ts';
-import { TcpDialer, UpstreamTcp } from './upstream-tcp.ts';
+import { openTcp, TcpDialer } from './upstream-tcp.ts';
 import { UpstreamUdp } from './upstream-udp.ts';
 import { dgramClient } from './udp-client.ts';
 import type { UdpClient } from './udp-client.ts';
@@ -100,17 +100,14 @@ export class Upstream implements DialerOwner {
       this.#udp = null;
       this.#stream =
         server.transport === 'https'
-          ? new UpstreamHttps(server, this.#dialer, {
-              ...{ owner, clock },
-              refused: (reason) => {
-                this.#say(reason);
-              },
+          ? openHttps(server, this.#dialer, ports, (reason) => {
+              this.#say(reason);
             })
-          : new UpstreamTcp(this.#dialer, { owner, random, clock });
+          : openTcp(this.#dialer, { owner, random, clock });
     } else {
       this.#dialer = null;
       this.#udp = new UpstreamUdp(server, owner, random, ports.udp ?? dgramClient, socketsMax);
-      this.#stream = new UpstreamTcp(new TcpDialer(server), { owner, random, clock });
+      this.#stream = openTcp(new TcpDialer(server), { owner, random, clock });
     }
   }
 
@@ -198,14 +195,15 @@ export class Upstream implements DialerOwner {
 
   #makeDialer(server: SecureServer): TlsDialer {
     const { clock, authorities } = this.#ports;
-    const protocol = server.transport === 'https' ? 'h2' : '';
-    return new TlsDialer({ server, owner: this, clock, protocol, authorities });
+    const protocols = server.transport === 'https' ? ['h2', 'http/1.1'] : [];
+    return new TlsDialer({ server, owner: this, clock, protocols, authorities });
   }
 
   #stateWord(): UpstreamState['state'] {
     if (!this.isResolved) return 'unresolved';
     if (this.health.isRefusing) return 'refusing';
-    if (this.health.isDown) return 'down';
+    const isSilent = this.health.isSilentAt(this.#ports.clock.nowUs());
+    if (this.health.isDown || isSilent) return 'down';
     if (this.answered === 0) return 'untried';
     return this.health.rank === 0 ? 'up' : 'slow';
   }

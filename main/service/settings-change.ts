@@ -4,7 +4,10 @@ import type { PlanePart } from './parts.ts';
 
 /** The part of the settings that the data plane's upstreams are made of. */
 export function upstreamSettings({ dns }: Config): unknown {
-  return [dns.upstreams, dns.strategy, dns.mixedCase, dns.suffixes, dns.bootstrap];
+  return [
+    ...[dns.upstreams, dns.strategy, dns.mixedCase, dns.timeoutMs],
+    ...[dns.suffixes, dns.bootstrap],
+  ];
 }
 
 export function differ(left: unknown, right: unknown): boolean {

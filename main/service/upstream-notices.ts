@@ -51,8 +51,8 @@ export class UpstreamNotices {
 
 /** The settings beside `dns.upstreams` that the data plane needs to ask. */
 export function upstreamUse({ dns }: Config): UpstreamUse {
-  const { strategy, mixedCase, suffixes, bootstrap } = dns;
-  return { strategy, mixedCase, suffixes, bootstrap };
+  const { strategy, mixedCase, timeoutMs, suffixes, bootstrap } = dns;
+  return { strategy, mixedCase, timeoutMs, suffixes, bootstrap };
 }
 
 /** The host names of encrypted upstreams in the settings, each once. */

@@ -284,7 +284,9 @@ describe('failures', () => {
     ],
   ];
   for (const [title, act, reason, rcode, ede] of failures) {
-    test(`${title}: answered at once, remembered for five seconds`, () => {
+    // Without any reply it is the network's fault or a server's, and may be over soon.
+    const seconds = title === 'a timeout' || title === 'upstreams that refuse' ? 1 : 5;
+    test(`${title}: answered at once, remembered for ${String(seconds)} s`, () => {
       const harness = new EngineHarness();
       assert.equal(harness.send(question('x.example', 'A', { edns: {} })), 'later');
       act(harness);
@@ -293,7 +295,7 @@ describe('failures', () => {
       assert.deepEqual([header(answer).rcode, readOpt(answer)?.ede], [rcode, ede]);
       const { outcome: seen, reason: why, rcode: logged, upstream } = harness.sink.last;
       assert.deepEqual([seen, why, logged, upstream], ['failed', reason, rcode, 1]);
-      harness.clock.pass(4.9);
+      harness.clock.pass(seconds - 0.1);
       const again = harness.ask('x.example', 'A', { edns: {} });
       assert.deepEqual([header(again).rcode, readOpt(again)?.ede], [rcode, 13]);
       assert.deepEqual([outcome(harness), harness.sink.last.reason], ['failed', reason]);

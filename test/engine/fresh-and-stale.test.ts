@@ -154,20 +154,33 @@ describe('stale answers', () => {
     assert.equal(harness.counter('stale'), 3);
   });
 
-  test('upstreams that are known to be down: at once, with one refresh behind it', () => {
+  test('upstreams that cannot be reached: at once, with one refresh behind it', () => {
     const harness = primed();
     harness.resolve('other.example', 'A', first);
     harness.clock.pass(101);
-    for (const name of ['x.example', 'y.example']) {
-      harness.send(question(name, 'A'));
-      harness.exchange.fail('timeout');
-    }
+    harness.send(question('x.example', 'A'));
+    harness.exchange.fail('offline');
     assert.match(records(harness.ask(NAME, 'A'), 'answers')[0] ?? '', / 30 192\.0\.2\.1$/);
     assert.match(records(harness.ask(NAME, 'A'), 'answers')[0] ?? '', / 30 192\.0\.2\.1$/);
     assert.equal(harness.exchange.asked.length, 1);
     harness.exchange.answer(second);
     assert.match(records(harness.ask(NAME, 'A'), 'answers')[0] ?? '', / 100 192\.0\.2\.2$/);
     assert.equal(harness.send(question('other.example', 'A')), 'later', 'they are up again');
+  });
+
+  test('other names that nobody answers make no name stale', () => {
+    const harness = primed();
+    harness.clock.pass(101);
+    for (const type of ['A', 'AAAA', 'HTTPS']) {
+      harness.send(question('www.dead.example', type));
+      harness.exchange.fail('timeout');
+    }
+    assert.equal(harness.send(question(NAME, 'A')), 'later');
+    harness.exchange.answer(second);
+    assert.match(
+      records(harness.client.late.at(-1) as Uint8Array, 'answers')[0] ?? '',
+      / 100 192\.0\.2\.2$/,
+    );
   });
 
   test('NXDOMAIN has its own extended error', () => {

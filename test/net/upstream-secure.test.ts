@@ -310,13 +310,13 @@ test('https: the time an answer spent in an HTTP cache is taken off its TTL', as
   assert.equal(answer?.type === 'A' ? answer.ttl : -1, 180);
 });
 
-test('a TLS server that speaks no HTTP/2 is explained', async (t) => {
+test('https: a TLS server that speaks no HTTP leads to the next server', async (t) => {
   const all = await certificates();
   const server = await FakeSecureUpstream.open(t, 'tls', all.good, answerByName);
+  const other = await FakeUpstream.open(t, answerByName);
   const text = `https://127.0.0.1:${String(server.port)}/dns-query`;
-  const { pool } = openTrusting(t, [text], all);
-  assert.equal((await ask(pool, 'a.example')).failure, 'refused');
-  assert.match(pool.states[0]?.trouble ?? '', /HTTP\/2/);
+  const { pool } = openTrusting(t, [text, other.endpoint], all);
+  assert.equal((await ask(pool, 'a.example')).upstream, 1);
 });
 
 test('a server with a bad certificate is not connected to again and again', async (t) => {

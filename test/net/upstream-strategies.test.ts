@@ -181,32 +181,6 @@ test('suffixes: the longest wins, other servers never see these names, no way ro
   assert.deepEqual([plain.queries.length, lab.queries.length], [2, 1]);
 });
 
-test('offline: after two questions ran out of time the next fail fast, and recovery is quick', async (t) => {
-  const servers = [await FakeUpstream.open(t, silent), await FakeUpstream.open(t, silent)];
-  const { pool } = openPlan(t, using('in-order', servers));
-  const first = await Promise.all([ask(pool, 'a.example'), ask(pool, 'b.example')]);
-  for (const { failure } of first) assert.equal(failure, 'timeout');
-  const tooks: number[] = [];
-  for (let index = 0; index < 20; index++) {
-    const outcome = await ask(pool, `n${String(index)}.example`);
-    assert.equal(outcome.failure, 'offline');
-    tooks.push(outcome.tookMs);
-  }
-  // At most one in a while is really sent, and waited for for 150 ms.
-  tooks.sort((left, right) => left - right);
-  assert.ok((tooks[10] ?? NaN) < 100 && (tooks[19] ?? NaN) < 600, tooks.join());
-  for (const server of servers) server.behave(answerByName);
-  const backMs = performance.now();
-  let outcome = await ask(pool, 'back.example');
-  while (outcome.reply === null && performance.now() - backMs < 3_000) {
-    await pause(20);
-    outcome = await ask(pool, 'back.example');
-  }
-  assert.equal(addressIn(outcome), addressOfName('back.example'));
-  const tookMs = performance.now() - backMs;
-  assert.ok(tookMs < 2_000, `back after ${String(tookMs)} ms`);
-});
-
 test('one slow recursion on the only server is waited for, not taken for being offline', async (t) => {
   const server = await FakeUpstream.open(t, delayed(1_500, answerByName));
   const { pool } = openPlan(t, using('in-order', [server]));

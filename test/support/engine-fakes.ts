@@ -100,8 +100,11 @@ export class FakeExchange implements Exchange {
     asked.done({ reply: make(asked.query), failure: null, upstream });
   }
 
-  fail(failure: 'timeout' | 'refused' | 'full' = 'timeout', upstream = 0): void {
-    this.take().done({ reply: null, failure, upstream });
+  /** Ends it without a reply. @returns it, for an answer that comes late */
+  fail(failure: ExchangeResult['failure'] = 'timeout', upstream = 0): Asked {
+    const asked = this.take();
+    asked.done({ reply: null, failure, upstream });
+    return asked;
   }
 }
 

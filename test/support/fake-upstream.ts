@@ -39,6 +39,8 @@ export interface Sending {
   readonly fromElsewhere?: boolean;
   /** TCP only: closes the connection after it. */
   readonly thenClose?: boolean;
+  /** Sent when the test calls `release`. */
+  readonly isHeld?: boolean;
 }
 
 export interface FakeOptions {
@@ -62,6 +64,7 @@ export class FakeUpstream extends EventEmitter {
   readonly #tcp: Server | null;
   readonly #open = new Set<TcpSocket>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  #held: (() => void)[] = [];
 
   static async open(
     t: Pick<TestContext, 'after'>,
@@ -139,6 +142,11 @@ export class FakeUpstream extends EventEmitter {
     this.#behaviour = behaviour;
   }
 
+  /** Sends what was held. */
+  release(): void {
+    for (const send of this.#held.splice(0)) send();
+  }
+
   /** Waits until `count` questions have arrived in all. */
   async asked(count: number, timeoutMs = 5_000): Promise<void> {
     const signal = AbortSignal.timeout(timeoutMs);
@@ -204,7 +212,8 @@ export class FakeUpstream extends EventEmitter {
     };
     this.queries.push(query);
     for (const sending of this.#behaviour(query, this)) {
-      if (sending.delayMs === undefined) send(sending);
+      if (sending.isHeld === true) this.#held.push(() => send(sending));
+      else if (sending.delayMs === undefined) send(sending);
       else this.#later(sending.delayMs, () => send(sending));
     }
     this.emit('query', query);
@@ -278,6 +287,12 @@ export function delayed(delayMs: number, inner: Behaviour): Behaviour {
       ...sending,
       delayMs: delayMs + (sending.delayMs ?? 0),
     }));
+}
+
+/** The same, when the test calls `release`. */
+export function held(inner: Behaviour): Behaviour {
+  return (query, upstream) =>
+    inner(query, upstream).map((sending) => ({ ...sending, isHeld: true }));
 }
 
 /** One behaviour over UDP, another over TCP. */

@@ -4,6 +4,7 @@
  */
 import { COUNTER, COUNTER_BLOCK_SLOTS } from '../../main/contract/counters.ts';
 import type { CounterName } from '../../main/contract/counters.ts';
+import { LIMITS } from '../../main/contract/limits.ts';
 import type {
   Client,
   Counters,
@@ -17,6 +18,7 @@ import { CryptoRandom } from '../../main/net/random.ts';
 import { dgramClient } from '../../main/net/udp-client.ts';
 import type { UdpClient } from '../../main/net/udp-client.ts';
 import { parseUpstream } from '../../main/net/upstream-address.ts';
+import { planOf } from '../../main/net/upstream-plan.ts';
 import { UpstreamPool } from '../../main/net/upstream-pool.ts';
 import type { UpstreamPoolOptions } from '../../main/net/upstream-pool.ts';
 import { question } from './dns-client.ts';
@@ -94,20 +96,29 @@ export interface Outcome {
   readonly failure: ExchangeResult['failure'];
   readonly upstream: number;
   readonly tookMs: number;
+  /** An answer that comes after a failure; never settled when none does. */
+  readonly late: Promise<Outcome>;
 }
 
 /** Asks an exchange one question, with OPT as the engine does. */
 export function ask(exchange: Exchange, name: string, ednsBytes = 1_232): Promise<Outcome> {
   const bytes = question(name, 'A', ednsBytes > 0 ? { ednsBytes } : {});
   const startedMs = performance.now();
+  const late = Promise.withResolvers<Outcome>();
   return new Promise((resolve, reject) => {
     let calls = 0;
+    let hasFailed = false;
     let hasReturned = false;
     exchange.exchange(bytes, bytes.length, ({ reply, failure, upstream }) => {
       if (!hasReturned) reject(new Error('done was called before exchange returned'));
-      if (++calls > 1) throw new Error('done was called twice');
+      if (++calls > (hasFailed ? 2 : 1)) throw new Error('done was called too often');
       const copy = reply === null ? null : Buffer.from(reply);
-      resolve({ reply: copy, failure, upstream, tookMs: performance.now() - startedMs });
+      const tookMs = performance.now() - startedMs;
+      const outcome = { reply: copy, failure, upstream, tookMs, late: late.promise };
+      // A SERVFAIL may be followed by an answer of another server.
+      hasFailed = copy === null || ((copy[3] ?? 0) & 15) !== 0;
+      if (calls === 1) resolve(outcome);
+      else late.resolve(outcome);
     });
     hasReturned = true;
     // The engine uses its buffer again at once.
@@ -126,13 +137,16 @@ export function useUdpClient(make: (counters: Counters) => UdpClient): void {
 export function openPool(
   t: { after(action: () => void): void },
   servers: readonly (FakeUpstream | string)[],
-  options: Partial<UpstreamPoolOptions> = {},
+  { timeoutMs, ...options }: Partial<UpstreamPoolOptions> & { readonly timeoutMs?: number } = {},
 ): { pool: UpstreamPool; counters: TestCounters } {
   const counters = new TestCounters();
   const texts = servers.map((server) => (typeof server === 'string' ? server : server.endpoint));
   const udp = makeUdpClient(counters);
   const pool = new UpstreamPool({
-    servers: texts.map(parseUpstream),
+    servers: {
+      ...planOf(texts.map(parseUpstream)),
+      timeoutMs: timeoutMs ?? LIMITS.upstreamBudgetMs,
+    },
     clock: systemClock,
     random: new CryptoRandom(),
     udp,

@@ -17,8 +17,6 @@ import { leadsToBlocked } from './second-look.ts';
 /** TTL of a stale answer. RFC 8767 §4. */
 const STALE_TTL_SECONDS = 30;
 const CACHE_MISSES = COUNTER.cacheMisses;
-/** Exchanges without any reply, one after the other, that mean: the upstreams are down. */
-const DOWN_FAILURES = 2;
 
 /** Answers from the cache; 0 lets the query pass on to the upstreams. */
 export function answerFromCache(turn: Turn, hash: number, parts: Parts): number {
@@ -113,7 +111,7 @@ function writeStripped(turn: Turn, answer: Answer, ageSeconds: number, fixedTtl:
 function considerStale(turn: Turn, isNow: boolean, parts: Parts): number {
   if (parts.staleOff.covers(turn.query)) return 0;
   if (isNow) return writeStale(turn, parts);
-  if (parts.failuresInRow >= DOWN_FAILURES && turn.tick < parts.downUntilTick) {
+  if (turn.tick < parts.downUntilTick) {
     turn.wantsRefresh = true;
     return writeStale(turn, parts);
   }

@@ -14,7 +14,7 @@ import type { Turn } from '../turn.ts';
 import { writeUpstreamQuery } from '../upstream-query.ts';
 import { EDE, RCODE } from '../wire.ts';
 import { answerStale } from './cached.ts';
-import { settle, settleStale } from './settle.ts';
+import { settle, settleLate, settleStale } from './settle.ts';
 
 /** Says that the answer comes later. */
 export const LATER = -1;
@@ -78,7 +78,10 @@ function ask(query: Query, question: PendingQuestion, parts: Parts): void {
   const length = writeUpstreamQuery(query, parts.upstreamQuery);
   parts.exchange.exchange(parts.upstreamQuery, length, (result: ExchangeResult) => {
     if (question.isRefresh) parts.refreshes--;
-    if (!parts.isClosed) settle(question, result, parts);
+    question.isRefresh = false;
+    if (parts.isClosed) return;
+    if (question.isSettled) settleLate(question, result, parts);
+    else settle(question, result, parts);
   });
 }
 

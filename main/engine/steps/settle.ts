@@ -35,6 +35,10 @@ import { writeFollowed, writeFollowedStale } from './followed.ts';
 
 /** How long a failure is remembered. RFC 9520 §3.2: at least one second, at most five minutes. */
 const FAILURE_SECONDS = 5;
+/** The same without any reply: it is the fault of the network or of a server, and soon over. */
+const NO_REPLY_SECONDS = 1;
+/** How long stale answers are given at once after no server could be reached. */
+const UNREACHABLE_SECONDS = 5;
 const PENDING = COUNTER.pending;
 const ANSWERS_WRONG = COUNTER.answersWrong;
 const ANSWERS_CUT = COUNTER.answersCut;
@@ -56,7 +60,9 @@ export function settle(question: PendingQuestion, result: ExchangeResult, parts:
     resume(turn, question.packet, parts);
     verdict = judge(question.hash, result, parts);
   }
-  for (const waiter of question.waiters) {
+  const { waiters } = question;
+  question.leave();
+  for (const waiter of waiters) {
     resumeWaiter(turn, waiter, parts);
     turn.upstream = result.upstream;
     verdict ??= judge(question.hash, result, parts);
@@ -68,6 +74,19 @@ export function settle(question: PendingQuestion, result: ExchangeResult, parts:
     tally.answered(turn, parts.policy.logMode);
     waiter.to.send(parts.lateAnswer, 0, written);
   }
+}
+
+/**
+ * An answer to a question that is settled: those who waited were told of a failure, or got the answer
+ * of another exchange. It is stored, and is for everybody who has asked the same again.
+ */
+export function settleLate(question: PendingQuestion, result: ExchangeResult, parts: Parts): void {
+  const { turn, pending } = parts;
+  if (result.reply === null || question.packet === null) return;
+  resume(turn, question.packet, parts);
+  const again = pending.find(turn.query, question.hash);
+  if (again !== null) settle(again, result, parts);
+  else judge(question.hash, result, parts);
 }
 
 /** The upstreams take long: those who wait get the stale answer, and the question stays open. */
@@ -119,7 +138,7 @@ function judge(hash: number, result: ExchangeResult, parts: Parts): Verdict {
   const { turn, cache, reader, policy } = parts;
   const { query, tick } = turn;
   if (result.reply !== null && reader.read(result.reply, query, policy.cache)) {
-    parts.failuresInRow = 0;
+    parts.downUntilTick = 0;
     const { rcode, ede } = reader.answer;
     if (isFailure(rcode)) {
       return fail(hash, rcode, ede === EDE.none ? EDE.noReachableAuthority : ede, parts);
@@ -129,14 +148,16 @@ function judge(hash: number, result: ExchangeResult, parts: Parts): Verdict {
     cache.store(query, hash, tick, answer);
     return { answer, rcode, ede };
   }
+  // One question that nobody answers says nothing of others.
+  if (result.failure === 'offline' || result.failure === 'refused') {
+    parts.downUntilTick = tick + UNREACHABLE_SECONDS * TICKS_PER_SECOND;
+  }
   // A queue of ours that is full, or a network that is away, says nothing about the question.
   if (result.failure === 'full' || result.failure === 'offline') {
     return { answer: null, rcode: RCODE.servFail, ede: EDE.networkError };
   }
-  parts.failuresInRow++;
-  parts.downUntilTick = tick + FAILURE_SECONDS * TICKS_PER_SECOND;
-  const reason = failureReason(result);
-  cache.storeFailure(query, hash, tick, FAILURE_SECONDS, RCODE.servFail, reason);
+  const seconds = result.reply === null ? NO_REPLY_SECONDS : FAILURE_SECONDS;
+  cache.storeFailure(query, hash, tick, seconds, RCODE.servFail, failureReason(result));
   return { answer: null, rcode: RCODE.servFail, ede: EDE.noReachableAuthority };
 }
 
