@@ -6,9 +6,8 @@
  * the first answer: settings, then lists and log side by side, then the data plane; doors come
  * after, because DNS must not wait for them. What was opened is closed in the reverse order.
  */
-import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { openDoor } from './compose/door.ts';
+import { openControlDoor, openDoor } from './compose/door.ts';
 import type { Late } from './compose/late.ts';
 import { openLists } from './compose/lists.ts';
 import { logRings, openLog, ringReader } from './compose/log.ts';
@@ -16,6 +15,7 @@ import { startPlane } from './compose/plane.ts';
 import { openSystemDns, restoreLeftovers } from './compose/system-dns.ts';
 import { bootstrapLookup, openUpstreams } from './compose/upstreams.ts';
 import type { Config } from './contract/config.ts';
+import { AccessToken } from './interfaces/access-token.ts';
 import { RunFile } from './interfaces/run-file.ts';
 import type { ListManager } from './lists/list-manager.ts';
 import { compileRules } from './lists/rules.ts';
@@ -34,6 +34,7 @@ import { Service } from './service/service.ts';
 import type { TakeoverSwitch } from './service/takeover-switch.ts';
 import { SettingsCache } from './service/settings-cache.ts';
 import { TemporaryRules } from './service/temporary-rules.ts';
+import { Uploads } from './service/uploads.ts';
 import { newInstanceId } from './system-dns/probe.ts';
 
 export interface ComposeOptions {
@@ -95,11 +96,13 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
   const configFile = options.configFile ?? ownFile;
   const health = new Health(realClock);
   const version = programVersion();
-  const token = randomBytes(32).toString('base64url');
-  const runFile = await RunFile.claim(dataDirectory, version, token, (reason) => {
+  const runFile = await RunFile.claim(dataDirectory, version, (reason) => {
     health.setProblem('data folder', reason && dataFolderTrouble(reason));
   });
   closers.add(() => runFile.release());
+  const token = await AccessToken.open(dataDirectory, (sentence) => {
+    health.setNotice('token', sentence);
+  });
   const built = buildId();
   const store = await ConfigStore.open({
     file: configFile,
@@ -114,9 +117,10 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
 
   await restoreLeftovers(say);
   const { service, listening, takeover } = await startParts(
-    ...([options, store, version, health, closers] as const),
+    ...([options, store, version, health, closers, token] as const),
   );
   closers.add(() => service.close());
+  closers.add(await openControlDoor({ service, version }, dataDirectory));
   await runFile.publish({ dns: listening, http: null });
   void takeover.start(store.config.systemDns.takeOver);
   return {
@@ -124,13 +128,8 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
     listening,
     configFile,
     async openHttp(choice = {}) {
-      const door = await openDoor(
-        service,
-        choice,
-        store.config.http.listen,
-        { token, version },
-        say,
-      );
+      const config = (): Config => store.config;
+      const door = await openDoor({ service, token, version, config }, choice, say);
       closers.add(() => door.close());
       const http = formatEndpoint(door.address, door.port);
       await runFile.publish({ dns: listening, http });
@@ -154,6 +153,7 @@ async function startParts(
   version: string,
   health: Health,
   closers: Closers,
+  token: AccessToken,
 ): Promise<{
   readonly service: Service;
   readonly listening: readonly string[];
@@ -209,6 +209,8 @@ async function startParts(
     ...{ version, clock, store, protection, health, plane, lists, log, policy },
     ...{ filters, temporary, instance, takeover, addressBook, upstreamNotices },
     network: new NetworkWatch(clock),
+    uploads: new Uploads(dataDirectory, clock),
+    renewToken: () => token.renew(),
     logRing: ringReader(rings),
     setBootstrap: bootstrap.set,
   });

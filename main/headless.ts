@@ -13,6 +13,7 @@ import { defaultDataDirectory } from './interfaces/data-directory.ts';
 import { keepCompiledCode } from './service/code-cache.ts';
 import { boundMemory, MemoryKeeper } from './service/memory-keeper.ts';
 import { Printer } from './service/printer.ts';
+import { UncaughtErrors } from './service/uncaught-errors.ts';
 
 /** Time after which a stop that hangs is given up. */
 const STOP_MS = 20_000;
@@ -53,6 +54,8 @@ function requireNode(): void {
 /** Runs in the foreground until a signal; ends the process itself only when something failed. */
 async function run(argv: readonly string[]): Promise<void> {
   printer = new Printer();
+  const uncaught = new UncaughtErrors({ say, fail });
+  uncaught.watch();
   const signals = new StopSignals();
   let program: Program | undefined;
   try {
@@ -70,6 +73,7 @@ async function run(argv: readonly string[]): Promise<void> {
       },
     });
     program = made;
+    uncaught.answers(made.service);
     const http = await openHttp(made, options);
     if (!signals.started(made)) return;
     process.on('SIGHUP', () => {

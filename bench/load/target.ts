@@ -3,7 +3,7 @@
  * of made-up names, its log on, and unbound on loopback as its upstream, which answers any name.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -72,23 +72,19 @@ export async function startProgram(
       http: { listen: '127.0.0.1:0' },
     }),
   );
-  const args = [
-    ...nodeOptions,
-    program,
-    'run',
-    '--config',
-    config,
-    '--data-dir',
-    join(data.folder, 'data'),
-  ];
+  const folder = join(data.folder, 'data');
+  const args = [...nodeOptions, program, 'run', '--config', config, '--data-dir', folder];
   const command = [...(cpus === '' ? [] : ['taskset', '-c', cpus]), process.execPath, ...args];
   const child = spawn(command[0] ?? '', command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] });
   const ready = await lineOf(child, /^ready .*dns=\S*?:(\d+).*http=(\S+)/, 30_000);
   const http = `http://${ready[2] ?? ''}`;
+  const token = (await readFile(join(folder, 'token'), 'latin1')).trim();
+  const headers = { authorization: `Bearer ${token}` };
   return {
     port: Number(ready[1]),
     pid: child.pid ?? 0,
-    status: async () => (await (await fetch(`${http}/api/status`)).json()) as TargetStatus,
+    status: async () =>
+      (await (await fetch(`${http}/api/status`, { headers })).json()) as TargetStatus,
     close: () => end(child),
   };
 }

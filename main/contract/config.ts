@@ -71,6 +71,14 @@ const suffix = z
   .max(254)
   .regex(/^[^\s/*]+$/, { error: 'a domain name such as home.example' });
 
+/** A host name as a browser writes it, without scheme and port. */
+const httpHost = z
+  .string()
+  .max(253)
+  .regex(/^(?=.*[A-Za-z])([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}$/, {
+    error: 'a host name such as dns.home.example, without http:// and port',
+  });
+
 const listSource = z.strictObject({
   /** Shown to people and kept in the log; unique. */
   name: z.string().min(1).max(64),
@@ -203,6 +211,10 @@ export const configSchema = z.strictObject({
   http: z
     .strictObject({
       listen: listenAddress.default('127.0.0.1:8053'),
+      /** Lets `listen` be an address that others on the network reach, unencrypted. */
+      plain: z.boolean().default(false),
+      /** Names besides the machine's own under which the window is served. */
+      hosts: z.array(httpHost).max(LIMITS.httpHostsMax).default([]),
     })
     .prefault({}),
 });

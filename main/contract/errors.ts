@@ -24,7 +24,9 @@ export const ERROR_CODES = {
   SEARCH_TIMEOUT: 'narrow the search to a shorter time or a longer name',
   METHOD_UNKNOWN: 'use a method from the OpenAPI document',
   ARGUMENT_INVALID: 'correct the named argument',
-  NOT_ALLOWED: 'the token of this instance lets in',
+  NOT_ALLOWED: 'the token of this instance lets in; "sluice token" prints it',
+  LOCAL_ONLY: 'use the command line on the machine that Sluice runs on',
+  UPLOAD_UNKNOWN: 'send the file again',
   NOT_RUNNING: 'start Sluice first',
   ALREADY_RUNNING: 'stop the other instance, or use another data folder',
   TAKEOVER_HELD: 'switch the other instance off first',
@@ -68,6 +70,7 @@ const SELF_EXPLAINING: ReadonlySet<ErrorCode> = new Set([
   'CONFIG_INVALID',
   'NOT_RUNNING',
   'PORT_IN_USE',
+  'LOCAL_ONLY',
 ]);
 
 /** One line for a person: what failed, and what to do about it where that is not said yet. */

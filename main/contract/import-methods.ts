@@ -48,31 +48,39 @@ export const importReportSchema = z.object({
   ),
 });
 
-/** A file on the machine that Sluice runs on, absolute. */
-const path = z.string().min(1).max(4_096);
-const file = z.strictObject({ path });
+/** Id of a file that was sent before: `POST /api/uploads`, or the desktop window's own channel. */
+const upload = z.string().regex(/^[A-Za-z0-9_-]{22}$/, { error: 'an id that an upload returned' });
 
 const input = z.strictObject({
-  path,
+  upload,
   /** Default: all sections. */
   only: z.array(z.enum(IMPORT_SECTIONS)).max(IMPORT_SECTIONS.length).optional(),
 });
 
+/** What a door answers to a file, or a piece of one, that was sent. */
+export interface UploadReceipt {
+  /** For the methods below. */
+  readonly id: string;
+  /** So far. */
+  readonly bytes: number;
+}
+
+/** No method takes a path: files are sent and received, and whoever calls reads and writes them. */
 export const IMPORT_METHODS = {
-  /** What import.apply would do. Changes nothing. */
+  /** What import.apply would do. Changes nothing; the upload stays for import.apply. */
   'import.preview': { permission: 'write', input, output: importReportSchema },
   /** Adds what the file of another program has to the settings; its upstreams replace those here. */
   'import.apply': { permission: 'write', input, output: importReportSchema },
-  /** Writes everything of this program's own into one file, readable by its owner only. */
+  /** Everything of this program's own as the text of one file, and a name for it. */
   'settings.export': {
     permission: 'write',
-    input: file,
-    output: z.object({ path: z.string(), bytes: count }),
+    input: z.strictObject({}),
+    output: z.object({ name: z.string(), text: z.string() }),
   },
-  /** Puts back what settings.export has written, in place of what is set now. */
+  /** Puts back what settings.export has given, in place of what is set now. */
   'settings.import': {
     permission: 'write',
-    input: file,
+    input: z.strictObject({ upload }),
     output: z.object({ savedAtMs: z.number(), lists: count, protection: protectionSchema }),
   },
 } as const;

@@ -114,8 +114,24 @@ export const LIMITS = {
 
   /** The settings file. Room for LIMITS.rulesMax rules of ordinary length. */
   settingsBytesMax: 4 * 1024 * 1024,
-  /** Client connections of the HTTP door, live streams included. */
+  /** Client connections of one HTTP door, live streams included; fewer where handles are few. */
   httpConnectionsMax: 256,
+  /** Requests of one HTTP connection that wait for the one before; its end comes after the last. */
+  httpPipelineMax: 16,
+  /** Files of the built window that are kept in memory, and their bytes. */
+  pageFilesMax: 256,
+  pageBytesMax: 16 * 1024 * 1024,
+  /** Files sent by doors that wait to be used, and their bytes: room for one large gravity.db. */
+  uploadsMax: 8,
+  uploadBytesMax: 512 * 1024 * 1024,
+  /** Time after which one that nobody used is deleted. */
+  uploadMs: 15 * 60_000,
+  /** One piece of a file that the desktop window sends. */
+  uploadPieceBytesMax: 4 * 1024 * 1024,
+  /** Names in `http.hosts`. */
+  httpHostsMax: 16,
+  /** Kinds of uncaught errors of the control plane that are told apart. */
+  uncaughtKindsMax: 32,
 
   /** Longest pause a person can ask for. */
   pauseMinutesMax: 24 * 60,

@@ -115,6 +115,9 @@ export const liveSchema = z.object({
 
 const none = z.strictObject({});
 
+/** What a method needs: 'local' ones work through the socket in the data folder only. */
+export type Permission = 'read' | 'write' | 'local';
+
 /** name → input, output, permission. GET is served for 'read' methods, POST for all. */
 export const METHODS = {
   status: { permission: 'read', input: none, output: statusSchema },
@@ -189,9 +192,11 @@ export const METHODS = {
   ...IMPORT_METHODS,
   ...UPSTREAM_METHODS,
   'settings.get': { permission: 'read', input: none, output: z.object({ config: configSchema }) },
+  /** Makes a new token; the old one and everything opened with it end. */
+  'token.renew': { permission: 'local', input: none, output: none },
 } as const satisfies Record<
   string,
-  { permission: 'read' | 'write'; input: z.ZodType; output: z.ZodType }
+  { permission: Permission; input: z.ZodType; output: z.ZodType }
 >;
 
 export type MethodName = keyof typeof METHODS;
@@ -208,6 +213,13 @@ export type UpstreamRow = MethodOutput<'upstreams.list'>['upstreams'][number];
 export type Status = z.output<typeof statusSchema>;
 export type Totals = z.output<typeof totalsSchema>;
 export type Latency = z.output<typeof latencySchema>;
+
+/** Who calls, and what they may do. */
+export interface Caller {
+  readonly permission: 'read' | 'write';
+  /** Came through the socket in the data folder: may name files of this machine. */
+  readonly isLocal: boolean;
+}
 
 /** What a door offers and the renderer's client has: one call, one subscription. */
 export interface ServiceClient {

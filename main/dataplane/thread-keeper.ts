@@ -127,8 +127,11 @@ export class ThreadKeeper {
     clearTimeout(timer);
   }
 
-  /** Runs one thread; the promise settles when it answers or has ended before that. */
-  #run(): Promise<Listening> {
+  /**
+   * Runs one thread; the promise settles when it answers or has ended before that. A thread that
+   * cannot even be made (ERR_WORKER_INIT_FAILED) is one that has ended.
+   */
+  async #run(): Promise<Listening> {
     const worker = new Worker(threadEntry('dataplane/dataplane-thread'), {
       workerData: this.#options.setup(),
       name: this.#options.name,

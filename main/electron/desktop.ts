@@ -8,7 +8,7 @@
 import { app, ipcMain, type IpcMainEvent, type IpcMainInvokeEvent } from 'electron';
 import { join } from 'node:path';
 import type { ServiceClient } from '../contract/methods.ts';
-import { openIpcDoor, type IpcMainLike } from '../interfaces/ipc.ts';
+import { openIpcDoor, type IpcMainLike, type IpcService } from '../interfaces/ipc.ts';
 import { TrayController } from './tray.ts';
 import { hasTrayHost } from './tray-host.ts';
 import { trayFile, type TrayAction, type TrayState, type TrayView } from './tray-model.ts';
@@ -20,7 +20,7 @@ const TRAY_LOOK_EVERY_MS = 10_000;
 const TRAY_LOOKS_MAX = 12;
 
 export interface DesktopOptions {
-  readonly service: ServiceClient;
+  readonly service: ServiceClient & IpcService;
   /** Folder for the shell's own small files. */
   readonly directory: string;
   readonly preloadFile: string;

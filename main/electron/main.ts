@@ -14,6 +14,7 @@ import { defaultDataDirectory } from '../interfaces/data-directory.ts';
 import { isDiskTrouble, makeFolder } from '../service/data-folder.ts';
 import { Printer } from '../service/printer.ts';
 import { rendererPath, resourcePath } from '../service/resources.ts';
+import { UncaughtErrors } from '../service/uncaught-errors.ts';
 import { Desktop } from './desktop.ts';
 import { readStartOptions } from './start-options.ts';
 import { confinePages, registerUiScheme } from './window.ts';
@@ -33,6 +34,7 @@ const EXIT_CODES: Partial<Record<ErrorCode, number>> = {
 };
 
 const printer = new Printer();
+const uncaught = new UncaughtErrors({ say, fail: (error) => void fail(error) });
 const options = readStartOptions(process.argv.slice(1), process.cwd());
 // The same folder as without a window, so that the command line finds this instance too.
 const dataDirectory = options.dataDirectory ?? defaultDataDirectory();
@@ -71,9 +73,16 @@ function begin(): void {
     void end(0);
   });
   // Without a listener Electron would put up a dialog and go on in an unknown state.
-  process.on('uncaughtException', (error) => void fail(error));
+  uncaught.watch();
   starting = start();
-  starting.then(show).catch(fail);
+  // DNS goes on without the window.
+  starting.then(
+    (program) =>
+      show(program).catch((error: unknown) => {
+        uncaught.take(error);
+      }),
+    fail,
+  );
 }
 
 /** Brings the program up. DNS is answered from here on, with or without a window. */
@@ -86,6 +95,7 @@ async function start(): Promise<Program> {
     ...(options.configFile !== null && { configFile: options.configFile }),
     ...(options.listen.length > 0 && { listen: options.listen }),
   });
+  uncaught.answers(program.service);
   const http = await openHttp(program);
   const doors = [`dns=${program.listening.join(',')}`, ...(http === null ? [] : [`http=${http}`])];
   printer.tell(`ready ${doors.join(' ')}`);

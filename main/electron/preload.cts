@@ -2,7 +2,7 @@
  * The only bridge between the window and the program: `window.sluice`.
  *
  * Runs in the sandboxed renderer before the page, and therefore must be CommonJS. The page gets three
- * functions and no channel names; the main process checks every call (interfaces/ipc.ts). A failed
+ * functions, no channel names and no paths of files; the main process checks every call (interfaces/ipc.ts). A failed
  * call arrives as a value, since an error would lose its code on the way through the bridge.
  */
 import type { LiveUpdate } from '../contract/methods.ts' with { 'resolution-mode': 'import' };
@@ -10,7 +10,7 @@ import type { IpcRendererEvent } from 'electron';
 
 // A sandboxed preload has no import; this is Electron's own require.
 // eslint-disable-next-line @typescript-eslint/no-require-imports
-const { contextBridge, ipcRenderer, webUtils } = require('electron') as typeof import('electron');
+const { contextBridge, ipcRenderer } = require('electron') as typeof import('electron');
 
 const listeners = new Set<(update: LiveUpdate) => void>();
 
@@ -25,8 +25,9 @@ contextBridge.exposeInMainWorld('sluice', {
   call: (name: unknown, input: unknown): Promise<unknown> =>
     ipcRenderer.invoke('service:call', name, input),
 
-  /** Path of a file that a person has chosen; '' for one that is not on disk. */
-  pathOf: (file: File): string => webUtils.getPathForFile(file),
+  /** Adds a piece to a file that is sent; null begins one. Resolves as `call`, with id and bytes. */
+  upload: (id: string | null, piece: Uint8Array): Promise<unknown> =>
+    ipcRenderer.invoke('service:upload', id, piece),
 
   /** Calls `onUpdate` with each live update until the returned function is called. */
   subscribe: (onUpdate: (update: LiveUpdate) => void): (() => void) => {

@@ -7,21 +7,11 @@
  */
 import { readFile, realpath } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
+import { PAGE_TYPES } from '../interfaces/page-files.ts';
 import { PAGE_POLICY } from '../interfaces/page-policy.ts';
 
 export const UI_SCHEME = 'app';
 export const UI_ORIGIN = 'app://sluice';
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.json': 'application/json',
-  '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-  '.ico': 'image/x-icon',
-  '.woff2': 'font/woff2',
-};
 
 /** Makes the handler for the scheme. @param folder  the built window; need not exist yet */
 export function uiHandler(
@@ -30,7 +20,7 @@ export function uiHandler(
   return async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return refusal(405);
     const path = await fileOf(folder, request.url);
-    const type = path === null ? undefined : TYPES[extname(path)];
+    const type = path === null ? undefined : PAGE_TYPES[extname(path)];
     if (path === null || type === undefined) return refusal(404);
     try {
       const body = new Uint8Array(await readFile(path));

@@ -43,7 +43,8 @@ export function confinePages(uiFolder: string): void {
   });
   pages.setPermissionCheckHandler((_page, permission) => permission === COPYING);
   pages.webRequest.onBeforeRequest((details, answer) => {
-    const isOurs = details.url.startsWith(`${UI_ORIGIN}/`) || /^(data|devtools):/.test(details.url);
+    const url = details.url.replace(/^blob:/, ''); // of our page only: a file to be saved
+    const isOurs = url.startsWith(`${UI_ORIGIN}/`) || /^(data|devtools):/.test(details.url);
     answer({ cancel: !isOurs });
   });
 }

@@ -1,41 +1,69 @@
 /**
  * `sluice import` and `sluice settings`, and what they print. Used by cli.ts.
  */
-import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { IMPORT_SECTIONS, type ImportSection } from '../contract/import-methods.ts';
 import type { MethodOutput } from '../contract/methods.ts';
+import type { CliClient } from './cli-client.ts';
+import { isStandard, readInput, writeBackup } from './cli-files.ts';
 import type { Printer } from './cli-printer.ts';
 import { protectionText } from './cli-text.ts';
 
-export function addImportCommands(program: Command, print: Printer['print']): void {
+export function addImportCommands(program: Command, cli: Printer): void {
   program
     .command('import')
-    .argument('<file>', 'gravity.db, Teleporter archive, AdGuardHome.yaml, blocky or uBlock file')
+    .argument('<file>', 'of Pi-hole, AdGuard Home, blocky or uBlock; "-" reads standard input')
     .option('--dry-run', 'print the report, change nothing')
     .option('--only <sections>', IMPORT_SECTIONS.join(','), sections)
     .description('take over lists, rules, clients and servers of another program')
     .action((file: string, options: { dryRun?: boolean; only?: ImportSection[] }) => {
       const name = options.dryRun === true ? 'import.preview' : 'import.apply';
-      return print(name, { path: resolve(file), only: options.only }, importText);
+      return cli.show(
+        (client) => callWithFile(client, name, file, { only: options.only }),
+        importText,
+      );
     });
   const settings = program.command('settings').description('all settings, as one file');
   settings
     .command('export')
-    .argument('<file>')
+    .argument('<file>', '"-" writes to standard output')
     .description('write settings, switch and state of the lists into a file')
-    .action((file: string) =>
-      print('settings.export', { path: resolve(file) }, ({ path }) => `Written to ${path}.`),
-    );
+    .action((file: string) => exportSettings(cli, file));
   settings
     .command('import')
-    .argument('<file>')
+    .argument('<file>', '"-" reads standard input')
     .description('put back what "settings export" has written, in place of what is set now')
     .action((file: string) =>
-      print('settings.import', { path: resolve(file) }, ({ lists, protection }) => {
-        return `Settings of ${String(lists)} lists put back; protection ${protectionText(protection)}.`;
-      }),
+      cli.show(
+        (client) => callWithFile(client, 'settings.import', file, {}),
+        ({ lists, protection }) =>
+          `Settings of ${String(lists)} lists put back; protection ${protectionText(protection)}.`,
+      ),
     );
+}
+
+/** Sends a file, and calls a method that uses it. */
+async function callWithFile<Name extends 'import.preview' | 'import.apply' | 'settings.import'>(
+  client: CliClient,
+  name: Name,
+  file: string,
+  input: object,
+): Promise<MethodOutput<Name>> {
+  const { id } = await client.upload(await readInput(file));
+  return (await client.call(name, { upload: id, ...input })) as MethodOutput<Name>;
+}
+
+async function exportSettings(cli: Printer, file: string): Promise<void> {
+  const text = async (client: CliClient): Promise<string> =>
+    ((await client.call('settings.export', {})) as MethodOutput<'settings.export'>).text;
+  if (isStandard(file)) {
+    await cli.pass(text);
+    return;
+  }
+  await cli.show(
+    async (client) => ({ path: await writeBackup(file, await text(client)) }),
+    ({ path }) => `Written to ${path}.`,
+  );
 }
 
 function sections(text: string): ImportSection[] {

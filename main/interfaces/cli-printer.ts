@@ -14,4 +14,6 @@ export interface Printer {
     work: (client: CliClient) => Promise<Value>,
     text: (value: Value) => string,
   ): Promise<void>;
+  /** Writes a text that is for programs as it is: JSON. */
+  pass(work: (client: CliClient) => Promise<string>): Promise<void>;
 }

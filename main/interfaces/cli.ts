@@ -1,14 +1,16 @@
 /**
- * The command line: the method table as sub-commands, sent to the running instance over HTTP.
+ * The command line: the method table as sub-commands, sent to the running instance (cli-client.ts).
  *
  * Started by headless.ts for everything but `run`. Results go to stdout, as text or with --json as
- * the method returns them; errors are one line on stderr, with --json {"error": …} on stdout.
+ * the method returns them; errors are one line on stderr, with --json {"error": …} on stdout. Nothing
+ * that is printed can steer a terminal (service/terminal-text.ts).
  */
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { lineOf, toWire, type ErrorCode } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { MethodOutput } from '../contract/methods.ts';
-import { connect, type CliClient } from './cli-client.ts';
+import { readToken, replaceToken } from './access-token.ts';
+import { connect, windowLink, type CliClient } from './cli-client.ts';
 import { readJson } from './cli-json.ts';
 import { addFilterCommands } from './cli-filters.ts';
 import { addImportCommands } from './cli-import.ts';
@@ -25,7 +27,14 @@ import {
 } from './cli-text.ts';
 import { checkText, ruleInput, spanMinutes, type RuleOptions } from './cli-check.ts';
 import { programVersion } from '../service/resources.ts';
+import {
+  terminalFields,
+  terminalJson,
+  terminalLine,
+  terminalText,
+} from '../service/terminal-text.ts';
 import { defaultDataDirectory } from './data-directory.ts';
+import { findRunning } from './run-file.ts';
 
 interface Globals {
   readonly dataDir?: string;
@@ -83,8 +92,8 @@ function endAtClosedPipe(error: NodeJS.ErrnoException): void {
 
 function report(error: unknown, asJson: boolean, output: CliOutput): void {
   const wire = toWire(error);
-  if (asJson) output.out(`${JSON.stringify({ error: wire })}\n`);
-  else output.err(`sluice: ${lineOf(wire)}\n`);
+  if (asJson) output.out(`${terminalJson({ error: wire })}\n`);
+  else output.err(`sluice: ${terminalLine(lineOf(wire))}\n`);
 }
 
 function buildProgram(output: CliOutput): Command {
@@ -98,7 +107,9 @@ function buildProgram(output: CliOutput): Command {
     .exitOverride()
     .configureOutput({
       writeOut: output.out,
-      writeErr: output.err,
+      writeErr: (text) => {
+        output.err(terminalText(text));
+      },
       outputError: (text, write) => {
         write(inOurVoice(text));
       },
@@ -113,7 +124,8 @@ function buildProgram(output: CliOutput): Command {
   addListCommands(program, cli);
   cli.addCache();
   addFilterCommands(program, cli);
-  addImportCommands(program, cli.print);
+  addImportCommands(program, cli);
+  cli.addToken();
   return program;
 }
 
@@ -200,8 +212,7 @@ class Commands implements Printer {
       .command('open')
       .description('print the link that opens the window in a browser')
       .action(async () => {
-        const { link } = await this.#connect();
-        this.#output.out(this.#asJson ? `${JSON.stringify({ link })}\n` : `${link}\n`);
+        this.#write({ link: await windowLink(this.#directory) }, ({ link }) => link);
       });
     this.#program
       .command('call')
@@ -260,12 +271,33 @@ class Commands implements Printer {
       );
   }
 
+  addToken(): void {
+    this.#program
+      .command('token')
+      .option('--renew', 'make a new one; what was opened with the old one ends')
+      .description('print the token that lets in over HTTP')
+      .action(async ({ renew = false }: { renew?: boolean }) => {
+        if (renew) await this.#renewToken();
+        this.#write({ token: await readToken(this.#directory) }, ({ token }) => token);
+      });
+  }
+
+  async #renewToken(): Promise<void> {
+    const isRunning = (await findRunning(this.#directory)) !== null;
+    if (isRunning) await (await this.#connect()).call('token.renew', {});
+    else await replaceToken(this.#directory);
+  }
+
+  get #directory(): string {
+    return this.#program.opts<Globals>().dataDir ?? defaultDataDirectory();
+  }
+
   get #asJson(): boolean {
     return this.#program.opts<Globals>().json === true;
   }
 
   #connect(): Promise<CliClient> {
-    return connect(this.#program.opts<Globals>().dataDir ?? defaultDataDirectory());
+    return connect(this.#directory);
   }
 
   /** Calls a method and writes what it gives. */
@@ -281,18 +313,26 @@ class Commands implements Printer {
   };
 
   #write<Value>(value: Value, text: (value: Value) => string): void {
-    this.#output.out(`${this.#asJson ? JSON.stringify(value) : text(value)}\n`);
+    const shown = this.#asJson ? terminalJson(value) : terminalText(text(terminalFields(value)));
+    this.#output.out(`${shown}\n`);
+  }
+
+  /** As it is, since it is JSON; with line breaks. */
+  async pass(work: (client: CliClient) => Promise<string>): Promise<void> {
+    this.#output.out(await work(await this.#connect()));
   }
 
   async #call(method: string, input: string): Promise<void> {
     const client = await this.#connect();
-    this.#output.out(`${JSON.stringify(await client.call(method, readJson(input)))}\n`);
+    this.#output.out(`${terminalJson(await client.call(method, readJson(input)))}\n`);
   }
 
   async #tail(): Promise<void> {
     const client = await this.#connect();
     await client.live((update) => {
-      const lines = this.#asJson ? update.rows.map((row) => JSON.stringify(row)) : tailText(update);
+      const lines = this.#asJson
+        ? update.rows.map((row) => terminalJson(row))
+        : tailText(terminalFields(update));
       if (lines.length > 0) this.#output.out(`${lines.join('\n')}\n`);
     });
   }
@@ -305,7 +345,7 @@ function inOurVoice(text: string): string {
     .replace(/^\S+ value '(.*?)' is invalid for \S+ '(.*?)'\. /, '$2: "$1" is not allowed, ')
     .trim()
     .replace(/\s*\n\s*/g, ' ');
-  return `sluice: ${line}\n`;
+  return `sluice: ${terminalLine(line)}\n`;
 }
 
 function minutes(text: string): number {

@@ -5,11 +5,15 @@
  */
 import { AppError, toWire, type WireError } from '../contract/errors.ts';
 import { METHODS } from '../contract/methods.ts';
-import type { MethodInput, MethodName, MethodOutput, ServiceClient } from '../contract/methods.ts';
+import type { Caller, MethodInput, MethodName, MethodOutput } from '../contract/methods.ts';
 
-/** Who calls, and what they may do. */
-export interface Caller {
-  readonly permission: 'read' | 'write';
+/** What takes the calls: the service. */
+export interface Callee {
+  call<Name extends MethodName>(
+    name: Name,
+    input: MethodInput<Name>,
+    caller: Caller,
+  ): Promise<MethodOutput<Name>>;
 }
 
 /** An answer as it crosses a door. */
@@ -19,23 +23,29 @@ export type Reply =
 
 /** Never rejects. @param name,input  as they came, unchecked */
 export async function dispatch(
-  service: Pick<ServiceClient, 'call'>,
+  service: Callee,
   caller: Caller,
   name: unknown,
   input: unknown,
 ): Promise<Reply> {
   try {
     const method = methodNamed(name);
-    if (METHODS[method].permission === 'write' && caller.permission === 'read') {
-      throw new AppError(
-        'NOT_ALLOWED',
-        `${method} changes something, and this caller may only read`,
-      );
-    }
-    const value = await service.call(method, (input ?? {}) as MethodInput<typeof method>);
+    refuse(method, caller);
+    const value = await service.call(method, (input ?? {}) as MethodInput<typeof method>, caller);
     return { ok: true, value };
   } catch (error) {
     return { ok: false, error: toWire(error) };
+  }
+}
+
+/** @throws AppError NOT_ALLOWED, LOCAL_ONLY */
+function refuse(method: MethodName, caller: Caller): void {
+  const { permission } = METHODS[method];
+  if (permission !== 'read' && caller.permission === 'read') {
+    throw new AppError('NOT_ALLOWED', `${method} changes something, and this caller may only read`);
+  }
+  if (permission === 'local' && !caller.isLocal) {
+    throw new AppError('LOCAL_ONLY', `${method} works from the command line on that machine only`);
   }
 }
 

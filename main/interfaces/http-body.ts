@@ -1,9 +1,14 @@
 /**
- * Reads the input of one HTTP call: the JSON body of a POST, bounded, or the query of a GET.
+ * Reads the input of one HTTP call: the JSON body of a POST, bounded, the query of a GET, or a file.
  */
 import type { IncomingMessage } from 'node:http';
 import type { WireError } from '../contract/errors.ts';
+import type { UploadReceipt } from '../contract/import-methods.ts';
 import { LIMITS } from '../contract/limits.ts';
+import type { Uploads } from '../service/uploads.ts';
+
+/** A body whose next piece does not come for so long ends its connection. */
+const PIECE_MS = 30_000;
 
 /** What was read, or why it is not taken. */
 export type Input =
@@ -20,7 +25,7 @@ export async function readJsonBody(request: IncomingMessage): Promise<Input> {
   if (announced > LIMITS.httpBodyBytesMax) return tooLong();
   const parts: Buffer[] = [];
   let length = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
+  for await (const part of piecesOf(request)) {
     length += part.length;
     if (length > LIMITS.httpBodyBytesMax) return tooLong();
     parts.push(part);
@@ -35,13 +40,47 @@ export async function readJsonBody(request: IncomingMessage): Promise<Input> {
 }
 
 /** Every parameter is a text, given once; the method's schema makes numbers of them. */
-export function readQuery(url: URL): Input {
+export function readQuery(query: URLSearchParams): Input {
   const values: Record<string, string> = Object.create(null) as Record<string, string>;
-  for (const [key, value] of url.searchParams) {
+  for (const [key, value] of query) {
     if (key in values) return refused(400, `${key.slice(0, 64)}: given twice`);
     values[key] = value;
   }
   return { ok: true, value: { ...values } };
+}
+
+/**
+ * Takes a whole body as an upload. One that ends early leaves nothing.
+ *
+ * @throws AppError as Uploads.append does; the system's error when the client goes
+ */
+export async function readUpload(
+  request: IncomingMessage,
+  uploads: Pick<Uploads, 'append' | 'drop'>,
+): Promise<UploadReceipt> {
+  let receipt = await uploads.append(null, Buffer.alloc(0));
+  try {
+    for await (const piece of piecesOf(request)) receipt = await uploads.append(receipt.id, piece);
+    return receipt;
+  } catch (error) {
+    await uploads.drop(receipt.id);
+    throw error;
+  }
+}
+
+/** What comes of a body, as it comes. @throws the system's error when the client goes or is silent */
+async function* piecesOf(request: IncomingMessage): AsyncGenerator<Buffer> {
+  const silent = setTimeout(() => request.destroy(), PIECE_MS);
+  try {
+    // An answer is still to be sent when the rest is not read.
+    const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    for await (const piece of pieces) {
+      silent.refresh();
+      yield piece;
+    }
+  } finally {
+    clearTimeout(silent);
+  }
 }
 
 function objectOnly(value: unknown): Input {

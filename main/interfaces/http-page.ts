@@ -1,45 +1,58 @@
 /**
- * Serves the built window (dist/renderer) to browsers, or a plain page while it is not built.
+ * Serves the built window to browsers from memory, or a plain page while it is not built.
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { SECURITY_HEADERS, send } from './http-reply.ts';
+import { send } from './http-reply.ts';
+import { readPageFiles, type PageFiles } from './page-files.ts';
 
 const NOT_BUILT = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Sluice</title>
 <h1>Sluice is running</h1>
 <p>The window is not built. Run <code>npm run build</code> and load this page again.</p>
-<p><a href="/health">Health</a> · <a href="/metrics">Metrics</a> ·
-<a href="/api/status">Status</a> · <a href="/api/openapi.json">API</a></p>
+<p><a href="/health">Health</a> · <a href="/metrics">Metrics</a></p>
 </html>
 `;
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+const PLAIN = 'text/plain; charset=utf-8';
+const IMMUTABLE = 'private, max-age=31536000, immutable';
 
-/** @param folder  of the built window; looked at again until it is there */
-export function createPageHandler(folder: string): (...args: Parameters<Handler>) => Promise<void> {
-  let serve: Handler | null = null;
-  return async (request, response) => {
-    if (!serve && existsSync(join(folder, 'index.html'))) serve = await openFolder(folder);
-    if (serve) serve(request, response);
-    else if (request.url === '/') send(response, 200, 'text/html; charset=utf-8', NOT_BUILT);
-    else send(response, 404, 'text/plain; charset=utf-8', 'not found\n');
-  };
-}
+export class Page {
+  readonly #folder: string;
+  /** Once it was there. */
+  #files: Promise<PageFiles | null> | null = null;
 
-async function openFolder(folder: string): Promise<Handler> {
-  const { default: sirv } = await import('sirv');
-  const files = sirv(folder, {
-    etag: true,
-    setHeaders(response) {
-      for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
-      response.setHeader('cache-control', 'no-cache');
-    },
-  });
-  return (request, response) => {
-    files(request, response, () => {
-      send(response, 404, 'text/plain; charset=utf-8', 'not found\n');
-    });
-  };
+  /** @param folder  of the built window; looked at again until it is there */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    const files = await this.#read();
+    if (files === null) {
+      if (path === '/') send(response, 200, 'text/html; charset=utf-8', NOT_BUILT);
+      else send(response, 404, PLAIN, 'not found\n');
+      return;
+    }
+    const file = files.get(path === '/' ? '/index.html' : path);
+    if (!file) {
+      send(response, 404, PLAIN, 'not found\n');
+      return;
+    }
+    const headers = { etag: file.etag, 'cache-control': file.isImmutable ? IMMUTABLE : 'no-cache' };
+    const isKnown = request.headers['if-none-match'] === file.etag;
+    send(response, isKnown ? 304 : 200, file.type, isKnown ? '' : file.body, headers);
+  }
+
+  /** One reading at a time; it is tried again until it has succeeded. */
+  async #read(): Promise<PageFiles | null> {
+    const reading = (this.#files ??= readPageFiles(this.#folder));
+    try {
+      const files = await reading;
+      if (files === null) this.#files = null;
+      return files;
+    } catch (error) {
+      this.#files = null;
+      throw error;
+    }
+  }
 }

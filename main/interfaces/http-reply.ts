@@ -37,6 +37,8 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   METHOD_UNKNOWN: 404,
   ARGUMENT_INVALID: 400,
   NOT_ALLOWED: 403,
+  LOCAL_ONLY: 403,
+  UPLOAD_UNKNOWN: 404,
   NOT_RUNNING: 503,
   ALREADY_RUNNING: 409,
   TOO_MANY: 429,
@@ -58,11 +60,15 @@ export function sendError(response: ServerResponse, error: WireError, status?: n
   sendJson(response, status ?? STATUS[code], { error: { code, message } });
 }
 
+/** A client that has not taken an answer for so long is not coming back. */
+const STALL_MAX_MS = 30_000;
+
+/** @param body  sent as it is; one buffer may be on its way to many clients */
 export function send(
   response: ServerResponse,
   status: number,
   type: string,
-  body: string,
+  body: string | Buffer,
   headers: OutgoingHttpHeaders = {},
 ): void {
   if (response.headersSent) {
@@ -72,9 +78,12 @@ export function send(
   response.writeHead(status, {
     ...SECURITY_HEADERS,
     'cache-control': 'no-store',
-    'content-type': type,
-    'content-length': Buffer.byteLength(body),
+    ...(status !== 304 && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
     ...headers,
+  });
+  const stall = setTimeout(() => response.destroy(), STALL_MAX_MS).unref();
+  response.on('close', () => {
+    clearTimeout(stall);
   });
   response.end(body);
 }

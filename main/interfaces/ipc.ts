@@ -6,8 +6,10 @@
  * the preload acknowledges them; so a window that hangs costs one update of memory.
  */
 import { AppError, toWire } from '../contract/errors.ts';
-import type { ServiceClient } from '../contract/methods.ts';
-import { dispatch, type Caller } from './dispatch.ts';
+import { LIMITS } from '../contract/limits.ts';
+import type { Caller, ServiceClient } from '../contract/methods.ts';
+import type { Uploads } from '../service/uploads.ts';
+import { dispatch, type Callee } from './dispatch.ts';
 import { NewestUpdate } from './newest-update.ts';
 
 /** Names of the channels; the preload uses the same. */
@@ -18,6 +20,8 @@ export const CHANNEL = {
   unsubscribe: 'service:unsubscribe',
   /** Sent by the preload after each event, if it can; optional. */
   received: 'service:received',
+  /** A piece of a file: (id or null, bytes) → {ok, value: UploadReceipt} or {ok, error}. */
+  upload: 'service:upload',
 } as const;
 
 /** The parts of Electron's types that are used here. */
@@ -41,9 +45,14 @@ export interface IpcMainLike {
   removeListener(channel: string, listener: (...values: never[]) => void): unknown;
 }
 
+/** What the door needs of the service. */
+export interface IpcService extends Callee, Pick<ServiceClient, 'subscribe'> {
+  readonly uploads: Pick<Uploads, 'append'>;
+}
+
 export interface IpcDoorOptions<Event extends IpcEvent> {
   readonly ipcMain: IpcMainLike;
-  readonly service: ServiceClient;
+  readonly service: IpcService;
   /** Whether the frame that sent this event is our own page. */
   readonly isOurs: (event: Event) => boolean;
 }
@@ -54,7 +63,8 @@ interface Subscription {
   acknowledges: boolean;
 }
 
-const WINDOW: Caller = { permission: 'write' };
+/** As much as a browser with the token: files of this machine come as uploads, never as paths. */
+const WINDOW: Caller = { permission: 'write', isLocal: false };
 
 /** Opens the door. @returns closes it again; idempotent */
 export function openIpcDoor<Event extends IpcEvent>(options: IpcDoorOptions<Event>): () => void {
@@ -76,6 +86,9 @@ export function openIpcDoor<Event extends IpcEvent>(options: IpcDoorOptions<Even
 
   const onCall = async (event: Event, name: unknown, input: unknown) =>
     isOurs(event) ? dispatch(service, WINDOW, name, input) : { ok: false, error: refusal() };
+
+  const onUpload = async (event: Event, id: unknown, piece: unknown) =>
+    isOurs(event) ? upload(service.uploads, id, piece) : { ok: false, error: refusal() };
 
   const onSubscribe = (event: Event) => {
     if (!isOurs(event)) return;
@@ -101,19 +114,33 @@ export function openIpcDoor<Event extends IpcEvent>(options: IpcDoorOptions<Even
   };
 
   ipcMain.handle(CHANNEL.call, onCall);
+  ipcMain.handle(CHANNEL.upload, onUpload);
   ipcMain.on(CHANNEL.subscribe, onSubscribe);
   ipcMain.on(CHANNEL.unsubscribe, onUnsubscribe);
   ipcMain.on(CHANNEL.received, onReceived);
   return () => {
     for (const id of [...subscriptions.keys()]) end(id);
     ipcMain.removeHandler(CHANNEL.call);
+    ipcMain.removeHandler(CHANNEL.upload);
     ipcMain.removeListener(CHANNEL.subscribe, onSubscribe);
     ipcMain.removeListener(CHANNEL.unsubscribe, onUnsubscribe);
     ipcMain.removeListener(CHANNEL.received, onReceived);
   };
 }
 
-function subscribe(service: ServiceClient, sender: WebContentsLike): Subscription {
+async function upload(uploads: IpcService['uploads'], id: unknown, piece: unknown) {
+  try {
+    const isPiece = piece instanceof Uint8Array && piece.length <= LIMITS.uploadPieceBytesMax;
+    if (!isPiece || (id !== null && typeof id !== 'string')) {
+      throw new AppError('ARGUMENT_INVALID', 'an upload is an id or null, and a piece of bytes');
+    }
+    return { ok: true, value: await uploads.append(id, piece) };
+  } catch (error) {
+    return { ok: false, error: toWire(error) };
+  }
+}
+
+function subscribe(service: IpcService, sender: WebContentsLike): Subscription {
   const newest = new NewestUpdate((update) => {
     if (sender.isDestroyed()) return false;
     sender.send(CHANNEL.event, update);

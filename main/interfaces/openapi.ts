@@ -17,7 +17,8 @@ export function openApiDocument(version: string): JsonSchema {
       version,
       description:
         'Every operation of Sluice. Methods that only read take GET with the input as query ' +
-        'parameters, or POST with a JSON body; methods that change something take POST only.',
+        'parameters, or POST with a JSON body; methods that change something take POST only. No ' +
+        'method takes a path: a file is sent to /api/uploads, and its id goes into the method.',
     },
     servers: [{ url: '/' }],
     security: [{ token: [] }],
@@ -29,6 +30,7 @@ export function openApiDocument(version: string): JsonSchema {
         ]),
       ),
       '/api/live': { get: livePath() },
+      '/api/uploads': { post: uploadPath() },
       '/health': { get: plainPath('Whether the program is well', 'application/json') },
       '/metrics': { get: plainPath('Figures for Prometheus', 'text/plain') },
     },
@@ -38,7 +40,8 @@ export function openApiDocument(version: string): JsonSchema {
           type: 'http',
           scheme: 'bearer',
           description:
-            'The token in run.json. A client of the same user on this machine needs none.',
+            'The file "token" in the data folder; "sluice token" prints it, "sluice token ' +
+            '--renew" replaces it.',
         },
       },
       schemas: { Error: errorSchema() },
@@ -60,13 +63,15 @@ function methodPath(name: keyof typeof METHODS): JsonSchema {
     },
   };
   const tags = [name.split('.', 1)[0]];
+  const isLocal = permission === 'local';
   const post = {
+    ...(isLocal && { summary: 'Only through the socket control.sock in the data folder' }),
     operationId: name,
     tags,
     requestBody: { content: { 'application/json': { schema } } },
     responses,
   };
-  if (permission === 'write') return { post };
+  if (permission !== 'read') return { post };
   const get = { operationId: `${name}.get`, tags, parameters: parameters(schema), responses };
   return { get, post };
 }
@@ -80,6 +85,30 @@ function parameters(schema: JsonSchema): JsonSchema[] {
     required: required.includes(name),
     schema: property,
   }));
+}
+
+function uploadPath(): JsonSchema {
+  return {
+    operationId: 'uploads',
+    tags: ['import', 'settings'],
+    summary:
+      'Takes a file, as it is; it is deleted when it was used, or after a quarter of an hour',
+    requestBody: { content: { 'application/octet-stream': {} } },
+    responses: {
+      200: {
+        description: 'Its id, for a method',
+        content: {
+          'application/json': {
+            schema: {
+              type: 'object',
+              required: ['id', 'bytes'],
+              properties: { id: { type: 'string' }, bytes: { type: 'integer' } },
+            },
+          },
+        },
+      },
+    },
+  };
 }
 
 function livePath(): JsonSchema {

@@ -4,13 +4,14 @@
  * It is the lock that keeps a second instance off the same folder, and what the command line reads
  * to find the running one. It names a process by id and start time, so that one left behind by
  * `kill -9` or by another boot, whose id may now belong to somebody else, never blocks a start.
- * Mode 0600: it holds the token of the HTTP door.
+ * Mode 0600, as everything in the folder.
  */
 import { constants, readFileSync, renameSync } from 'node:fs';
 import { access, link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../contract/errors.ts';
 import { isDiskTrouble, makeFolder, writeTrouble } from '../service/data-folder.ts';
+import { isShortage } from '../service/uncaught-errors.ts';
 
 export interface RunInfo {
   readonly pid: number;
@@ -21,8 +22,6 @@ export interface RunInfo {
   readonly dns: readonly string[];
   /** Bound address of the HTTP door; null until it answers, and when there is none. */
   readonly http: string | null;
-  /** Lets in whoever presents it to the HTTP door. */
-  readonly token: string;
 }
 
 /** Times a start may find a stale file that another start takes away under it. */
@@ -61,11 +60,10 @@ export class RunFile {
   static async claim(
     dataDirectory: string,
     version: string,
-    token: string,
     onTrouble: (reason: string | null) => void = () => undefined,
   ): Promise<RunFile> {
     const identity = processIdentity(process.pid);
-    const info = { pid: process.pid, identity, version, dns: [], http: null, token };
+    const info = { pid: process.pid, identity, version, dns: [], http: null };
     const file = new RunFile(runFilePath(dataDirectory), info, onTrouble);
     await file.#save();
     return file;
@@ -179,7 +177,8 @@ async function replace(path: string, info: RunInfo): Promise<void> {
 
 /** Whether DNS can be answered without the file. */
 function isSurvivable(error: unknown): boolean {
-  return isDiskTrouble(error) || codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM';
+  const isForbidden = codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM';
+  return isDiskTrouble(error) || isForbidden || isShortage(error);
 }
 
 async function writePrivate(path: string, info: RunInfo): Promise<void> {
@@ -234,9 +233,9 @@ async function readInfo(path: string): Promise<RunInfo | null> {
 function parseInfo(text: string): RunInfo | null {
   try {
     const value = JSON.parse(text) as Partial<RunInfo> | null;
-    if (typeof value?.pid !== 'number' || typeof value.token !== 'string') return null;
-    const { pid, identity = '', version = '', dns = [], http = null, token } = value;
-    return { pid, identity, version, dns, http, token };
+    if (typeof value?.pid !== 'number') return null;
+    const { pid, identity = '', version = '', dns = [], http = null } = value;
+    return { pid, identity, version, dns, http };
   } catch {
     // Missing or cut short by a power failure: nobody can be running on it.
     return null;

@@ -239,11 +239,18 @@ export class QueryLog {
       upstreams: this.#upstreams,
     };
     const startedMs = performance.now();
-    const worker = new Worker(this.#options.writerEntry ?? threadEntry('log/writer-thread'), {
-      name: 'log-writer',
-      workerData: data,
-      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
-    });
+    let worker: Worker;
+    try {
+      worker = new Worker(this.#options.writerEntry ?? threadEntry('log/writer-thread'), {
+        name: 'log-writer',
+        workerData: data,
+        resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
+      });
+    } catch (error) {
+      // No thread can be made now (ERR_WORKER_INIT_FAILED).
+      if (this.#closing === null) this.#restart(String(error), 0);
+      return;
+    }
     let cause = '';
     worker.on('message', this.#onMessage);
     worker.once('error', (error: unknown) => {

@@ -55,6 +55,12 @@ export function parseListen(text: string): Endpoint {
   return endpoint;
 }
 
+/** Whether only programs of this machine reach an address. @param address  an IP address */
+export function isLoopbackAddress(address: string): boolean {
+  const plain = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '');
+  return plain === '::1' || plain.startsWith('127.');
+}
+
 /** "127.0.0.1:53", "[::1]:53". */
 export function formatEndpoint(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${String(port)}` : `${address}:${String(port)}`;

@@ -3,6 +3,7 @@
  * what a change of one server's health means. Used by the upstream pool.
  */
 import { LIMITS } from '../contract/limits.ts';
+import { handlesFor } from './handle-limit.ts';
 import type { SendFailure } from './network-error.ts';
 import { planOf } from './upstream-plan.ts';
 import type { UpstreamPlan } from './upstream-plan.ts';
@@ -41,7 +42,7 @@ export class UpstreamSet {
   configure(plan: UpstreamPlan): void {
     const before = new Map(this.#upstreams.map((upstream) => [upstream.key, upstream]));
     const perServer = Math.floor(LIMITS.upstreamSocketsMax / Math.max(plan.servers.length, 1));
-    const socketsMax = Math.max(perServer, SOCKETS_PER_SERVER_MIN);
+    const socketsMax = handlesFor(Math.max(perServer, SOCKETS_PER_SERVER_MIN));
     const take = (server: UpstreamServer, index: number): Upstream => {
       const known = before.get(upstreamKey(server));
       before.delete(upstreamKey(server));

@@ -5,17 +5,16 @@
  * The methods settings.export and settings.import; used by service.ts.
  */
 import { readFile, stat } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
-import type { MethodArguments, MethodOutput, Protection } from '../contract/methods.ts';
+import type { Caller, MethodArguments, MethodOutput, Protection } from '../contract/methods.ts';
 import type { ListMemory } from '../lists/meta.ts';
-import { writeFileAtomic } from './atomic-file.ts';
 import type { ServiceClock } from './clock.ts';
 import type { ConfigStore } from './config-store.ts';
-import { writeTrouble } from './data-folder.ts';
+import { requireFileRight } from './file-lists.ts';
 import type { ListsPart } from './parts.ts';
 import type { ProtectionSwitch } from './protection.ts';
+import type { Uploads } from './uploads.ts';
 
 const KIND = 'sluice-backup';
 const VERSION = 1;
@@ -39,27 +38,27 @@ export interface BackupParts {
   readonly store: ConfigStore;
   readonly protection: Pick<ProtectionSwitch, 'state' | 'pause' | 'resume'>;
   readonly lists: Pick<ListsPart, 'memory' | 'remember'>;
+  readonly uploads: Pick<Uploads, 'fileOf' | 'drop'>;
 }
 
 export function backupHandlers(parts: BackupParts) {
   return {
-    'settings.export': async ({
-      path,
-    }: MethodArguments<'settings.export'>): Promise<MethodOutput<'settings.export'>> => {
-      const text = `${JSON.stringify(await backupOf(parts), null, 1)}\n`;
-      await checkTarget(path);
-      try {
-        await writeFileAtomic(path, text, { mode: 0o600 });
-      } catch (error) {
-        throw new AppError('CONFIG_UNWRITABLE', writeTrouble(error, path), error);
-      }
-      return { path, bytes: Buffer.byteLength(text) };
+    'settings.export': async (): Promise<MethodOutput<'settings.export'>> => {
+      const backup = await backupOf(parts);
+      const day = new Date(backup.savedAtMs).toISOString().slice(0, 10);
+      return { name: `sluice-${day}.json`, text: `${JSON.stringify(backup, null, 1)}\n` };
     },
-    'settings.import': async ({
-      path,
-    }: MethodArguments<'settings.import'>): Promise<MethodOutput<'settings.import'>> => {
-      const backup = readBackup(await readBounded(path), path);
-      const config = await parts.store.replaceText(backup.settings);
+    'settings.import': async (
+      { upload }: MethodArguments<'settings.import'>,
+      caller: Caller,
+    ): Promise<MethodOutput<'settings.import'>> => {
+      const { uploads, store } = parts;
+      const backup = readBackup(await readBounded(uploads.fileOf(upload)));
+      const { readSettings } = await import('./settings-text.ts');
+      const { lists } = readSettings(backup.settings, 'the new settings').config;
+      requireFileRight(lists, store.config.lists, caller);
+      const config = await store.replaceText(backup.settings);
+      await uploads.drop(upload);
       parts.lists.remember(backup.lists);
       const protection = await setProtection(parts, backup.protection);
       return { savedAtMs: backup.savedAtMs, lists: config.lists.length, protection };
@@ -93,42 +92,29 @@ async function setProtection(
     : protection.resume();
 }
 
-function readBackup(text: string, path: string): BackupFile {
+function readBackup(text: string): BackupFile {
   let value: Partial<BackupFile> | null;
   try {
     value = JSON.parse(text) as typeof value;
   } catch {
-    throw refused(`${path} is no file that "settings export" has written`);
+    throw refused('the file is none that "settings export" has written');
   }
   if (value?.kind !== KIND || typeof value.settings !== 'string') {
-    throw refused(`${path} is no file that "settings export" has written`);
+    throw refused('the file is none that "settings export" has written');
   }
   if (value.version !== VERSION) {
-    throw refused(`${path} was written by version ${String(value.program)}, which is newer`);
+    throw refused(`the file was written by version ${String(value.program)}, which is newer`);
   }
   const protection = value.protection ?? { state: 'on', resumesAtMs: null };
   const lists = Array.isArray(value.lists) ? value.lists.slice(0, LIMITS.listsMax) : [];
-  return { ...(value as BackupFile), protection, lists };
+  const savedAtMs = value.savedAtMs ?? 0;
+  return { ...(value as BackupFile), protection, lists, savedAtMs };
 }
 
 async function readBounded(path: string): Promise<string> {
-  checkPath(path);
-  const info = await stat(path).catch(() => null);
-  if (!info?.isFile()) throw refused(`there is no file ${path}`);
-  if (info.size > FILE_BYTES_MAX) throw refused(`${path} is too large`);
+  const { size } = await stat(path);
+  if (size > FILE_BYTES_MAX) throw refused('the file is too large');
   return readFile(path, 'utf8');
-}
-
-/** Nothing but an older backup is written over. */
-async function checkTarget(path: string): Promise<void> {
-  checkPath(path);
-  if ((await stat(path).catch(() => null)) === null) return;
-  const isOurs = (await readBounded(path)).slice(0, 100).includes(`"kind": "${KIND}"`);
-  if (!isOurs) throw refused(`${path} is there already, and is no backup`);
-}
-
-function checkPath(path: string): void {
-  if (!isAbsolute(path)) throw refused(`write the whole path of the file, not "${path}"`);
 }
 
 function refused(why: string): AppError {

@@ -2,15 +2,17 @@
  * The methods about lists and the catalogue of lists. Used by service.ts.
  */
 import { AppError } from '../contract/errors.ts';
-import type { MethodArguments, MethodName, MethodOutput } from '../contract/methods.ts';
+import type { Caller, MethodArguments, MethodName, MethodOutput } from '../contract/methods.ts';
 import type { ConfigStore } from './config-store.ts';
 import { planAddList, planChangeList, planEnableList, planRemoveList } from './list-edits.ts';
+import { requireFileRight } from './file-lists.ts';
 import type { ListsPart } from './parts.ts';
 
 type Names = Extract<MethodName, `lists.${string}` | `catalogue.${string}`>;
 type ListHandlers = {
   readonly [Name in Names]: (
     input: MethodArguments<Name>,
+    caller: Caller,
   ) => Promise<MethodOutput<Name>> | MethodOutput<Name>;
 };
 
@@ -22,7 +24,8 @@ export function listHandlers(
 ): ListHandlers {
   return {
     'lists.list': report,
-    'lists.add': async (source) => {
+    'lists.add': async (source, caller) => {
+      requireFileRight([source], [], caller);
       await store.edit('lists', (config) => planAddList(config, source));
       return report();
     },

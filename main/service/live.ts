@@ -107,12 +107,13 @@ export class LiveTopic {
   }
 
   #send(): void {
-    const update = { ...this.#options.facts(), rows: this.#rows, rowsLeftOut: this.#leftOut };
-    this.#rows = [];
-    this.#leftOut = 0;
+    // First: a fault in what follows must not be the last update.
     this.#sentAtMs = this.#options.clock.monotonicMs();
     this.#dueAtMs = Infinity;
     this.#schedule(this.#sentAtMs + QUIET_MS);
+    const update = { ...this.#options.facts(), rows: this.#rows, rowsLeftOut: this.#leftOut };
+    this.#rows = [];
+    this.#leftOut = 0;
     for (const subscriber of [...this.#subscribers]) {
       try {
         subscriber.onUpdate(update);

@@ -9,6 +9,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { collectStartGarbage } from '../net/garbage.ts';
 import { giveBackMemory, limitArenas } from '../net/process-memory.ts';
+import { residentBytes } from './resident-memory.ts';
 
 /** Quiet time after a start or a compilation, before its memory is given back. */
 const SETTLE_MS = 2_000;
@@ -32,7 +33,7 @@ export interface MemoryActions {
 const REAL: MemoryActions = {
   collect: collectStartGarbage,
   giveBack: giveBackMemory,
-  resident: () => process.memoryUsage.rss(),
+  resident: residentBytes,
 };
 
 /** Settings of the process that hold for threads started later. To be called first of all. */

@@ -1,7 +1,9 @@
 /**
  * Prints for the entries headless.ts and electron/main.ts. A terminal, pipe or file that takes no
- * more lines never ends the program: DNS goes on, and the lines that are lost are counted.
+ * more lines never ends the program: DNS goes on, and the lines that are lost are counted. What is
+ * in a line cannot steer a terminal.
  */
+import { terminalLine } from './terminal-text.ts';
 
 export class Printer {
   #lost = 0;
@@ -15,12 +17,12 @@ export class Printer {
 
   /** A line of progress, on stderr. */
   say(line: string): void {
-    this.#print(process.stderr, `sluice: ${line}\n`);
+    this.#print(process.stderr, `sluice: ${terminalLine(line)}\n`);
   }
 
   /** A result, on stdout. */
   tell(line: string): void {
-    this.#print(process.stdout, `${line}\n`);
+    this.#print(process.stdout, `${terminalLine(line)}\n`);
   }
 
   /** Gets one sentence whenever lines were lost, also before this call. */

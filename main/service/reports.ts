@@ -13,6 +13,7 @@ import { LoopLag } from './loop-lag.ts';
 import type { ListsPart, LogPart, LogState, PlanePart } from './parts.ts';
 import type { ProtectionSwitch } from './protection.ts';
 import type { TakeoverSwitch } from './takeover-switch.ts';
+import { residentBytes } from './resident-memory.ts';
 
 export interface ReportParts {
   readonly version: string;
@@ -96,7 +97,7 @@ export class Reports {
       policyVersion: this.#policyVersion(),
       upstreams: [...plane.upstreams],
       log: { mode: store.config.log.mode, state, stored, bytes },
-      memory: { rssBytes: process.memoryUsage.rss() },
+      memory: { rssBytes: residentBytes() },
     };
   }
 
@@ -138,7 +139,7 @@ export class Reports {
       healthy: this.health().health === 'ok',
       planeRestarts: plane.restarts,
       loopLagP99Ms: this.#lag.p99Ms(),
-      rssBytes: process.memoryUsage.rss(),
+      rssBytes: residentBytes(),
     };
   }
 

@@ -7,6 +7,7 @@
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import type {
+  Caller,
   LiveUpdate,
   MethodArguments,
   MethodInput,
@@ -34,6 +35,7 @@ import { buildPolicy } from './policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports.ts';
 import { makeRuleHandlers } from './rule-methods.ts';
 import { differ, forgetAnswers, upstreamSettings } from './settings-change.ts';
+import type { Uploads } from './uploads.ts';
 import { restartNotice } from './restart-notice.ts';
 import type { AddressBook } from './address-book.ts';
 import { hostsToResolve, upstreamUse } from './upstream-notices.ts';
@@ -58,6 +60,10 @@ export interface ServiceOptions extends ReportParts {
   readonly addressBook: Pick<AddressBook, 'setHosts' | 'networkChanged'>;
   readonly upstreamNotices: UpstreamNotices;
   readonly temporary: TemporaryRules;
+  /** Files that doors were sent; closed with the service. */
+  readonly uploads: Uploads;
+  /** Replaces the token for HTTP. @throws AppError CONFIG_UNWRITABLE */
+  readonly renewToken: () => Promise<void>;
   /** Compiles policies, services, clients and records; has built those of `policy`. */
   readonly filters: Filters;
   readonly neighbours?: NeighbourSources;
@@ -66,8 +72,12 @@ export interface ServiceOptions extends ReportParts {
 type AllHandlers = {
   readonly [Name in MethodName]: (
     input: MethodArguments<Name>,
+    caller: Caller,
   ) => Promise<MethodOutput<Name>> | MethodOutput<Name>;
 };
+
+/** Calls from inside the program. */
+const OWN: Caller = { permission: 'write', isLocal: true };
 
 type Handlers = Omit<AllHandlers, FilterMethod>;
 
@@ -129,11 +139,13 @@ export class Service implements ServiceClient {
   /**
    * Checks the input against the method's schema and runs the method.
    *
+   * @param caller  whose right to call was checked (interfaces/dispatch.ts)
    * @throws AppError METHOD_UNKNOWN, ARGUMENT_INVALID naming the argument, or the method's own
    */
   async call<Name extends MethodName>(
     name: Name,
     input: MethodInput<Name>,
+    caller: Caller = OWN,
   ): Promise<MethodOutput<Name>> {
     // The schemas are some 6 MiB, which an instance that nobody calls does without.
     const { METHODS } = await import('../contract/methods.ts');
@@ -148,7 +160,7 @@ export class Service implements ServiceClient {
       throw new AppError('ARGUMENT_INVALID', `${where}: ${first?.text ?? 'not allowed'}`);
     }
     const handlers = this.#allHandlers ?? (await this.#loadHandlers());
-    return handlers[name](checked.data as MethodArguments<Name>);
+    return handlers[name](checked.data as MethodArguments<Name>, caller);
   }
 
   /** @throws AppError TOO_MANY beyond LIMITS.subscribersMax */
@@ -234,6 +246,10 @@ export class Service implements ServiceClient {
     this.#reports.addQueue(read);
   }
 
+  get uploads(): Uploads {
+    return this.#options.uploads;
+  }
+
   health(): HealthReport {
     return this.#reports.health();
   }
@@ -250,6 +266,7 @@ export class Service implements ServiceClient {
     this.#neighbours.close();
     this.#reports.close();
     this.#live.close();
+    await this.#options.uploads.close();
     await this.#options.store.close();
   }
 
@@ -279,12 +296,16 @@ export class Service implements ServiceClient {
       },
       ...makeRuleHandlers(this.#options),
       ...listHandlers(store, this.#options.lists, () => this.#reports.lists()),
-      ...importHandlers(store),
+      ...importHandlers(store, this.#options.uploads),
       ...backupHandlers(this.#options),
       'upstreams.list': () => this.#reports.upstreams(),
       'cache.inspect': (input) => inspectCache(plane, input),
       'cache.flush': (input) => flushCache(plane, input),
       'settings.get': () => ({ config: store.config }),
+      'token.renew': async () => {
+        await this.#options.renewToken();
+        return {};
+      },
     };
   }
 
@@ -383,13 +404,14 @@ export class Service implements ServiceClient {
 
   #sample(): void {
     const { clock, health, plane, upstreamNotices } = this.#options;
+    // First: a fault in what follows must not be the last look.
+    this.#cancelSample = clock.after(SAMPLE_MS, () => {
+      this.#sample();
+    });
     health.sample(plane.counters());
     this.lookAtNetwork();
     upstreamNotices.lookAtClock(this.#applied, clock.wallMs());
     this.#switchSchedules();
     this.#options.temporary.lookAtClock();
-    this.#cancelSample = clock.after(SAMPLE_MS, () => {
-      this.#sample();
-    });
   }
 }

@@ -8,7 +8,12 @@ import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { quote, type Finding } from '../contract/schema-text.ts';
 import { writeName } from '../engine/name.ts';
-import { formatEndpoint, parseListen, parseServer } from '../net/server-address.ts';
+import {
+  formatEndpoint,
+  isLoopbackAddress,
+  parseListen,
+  parseServer,
+} from '../net/server-address.ts';
 import type { Endpoint } from '../net/server-address.ts';
 import { isSecure, parseUpstream } from '../net/upstream-address.ts';
 import { normalSuffix } from '../net/upstream-plan.ts';
@@ -19,6 +24,7 @@ import { parseNetwork } from './networks.ts';
 export function settingsConflict(config: Config): Finding | undefined {
   return (
     addressConflict(config) ??
+    plainHttpConflict(config) ??
     networkConflict(config) ??
     nameConflict(config) ??
     cacheConflict(config) ??
@@ -46,6 +52,17 @@ export function sourceConflict(source: ListSource): Finding | undefined {
     return bad(['url'], source.url, 'a file on this machine, file:///path');
   }
   return undefined;
+}
+
+/** What is sent unencrypted stays on this machine unless the owner says otherwise. */
+function plainHttpConflict({ http }: Config): Finding | undefined {
+  if (http.plain || isLoopbackAddress(parseListen(http.listen).address)) return undefined;
+  return bad(
+    ['http', 'listen'],
+    http.listen,
+    'an address of this machine only, such as 127.0.0.1:8053, unless http.plain is true: ' +
+      'others on the network would reach it, and nothing encrypts it',
+  );
 }
 
 function addressConflict(config: Config): Finding | undefined {

@@ -49,7 +49,7 @@ export class NetworkWatch {
   constructor(options: NetworkWatchOptions) {
     this.#options = {
       platform: process.platform,
-      addresses: () => JSON.stringify(networkInterfaces()),
+      addresses: systemAddresses,
       wallMs: Date.now,
       monotonicMs: () => performance.now(),
       ...options,
@@ -95,16 +95,18 @@ export class NetworkWatch {
   #follow(): void {
     const child = spawn('sh', ['-c', MONITOR], { stdio: ['pipe', 'pipe', 'ignore'] });
     this.#child = child;
-    child.unref();
-    child.stdin.on('error', () => undefined); // nothing is ever written
-    child.stdout.on('data', () => {
-      this.#gather();
-    });
     const gone = (): void => {
       if (this.#child === child) this.#child = null;
     };
     child.once('error', gone);
     child.once('close', gone);
+    child.unref();
+    // For want of handles there are no pipes, whatever the types say; the error event follows.
+    const { stdin, stdout } = child as Partial<typeof child>;
+    stdin?.on('error', () => undefined); // nothing is ever written
+    stdout?.on('data', () => {
+      this.#gather();
+    });
   }
 
   /** Who writes /etc/resolv.conf tells nobody; the folder is watched, because files are renamed. */
@@ -127,4 +129,16 @@ export class NetworkWatch {
       this.#options.onEvent('changed');
     }, GATHER_MS);
   }
+}
+
+let lastAddresses = '';
+
+/** Those of the last look while there is no handle left to ask with (EMFILE). */
+function systemAddresses(): string {
+  try {
+    lastAddresses = JSON.stringify(networkInterfaces());
+  } catch {
+    // nothing new
+  }
+  return lastAddresses;
 }

@@ -7,22 +7,22 @@ import type {
   MethodInput,
   MethodName,
   MethodOutput,
-  ServiceClient,
 } from '../../main/contract/methods.ts';
 import { CallError, isWireError } from './call-error.ts';
-import type { ConnectionSink } from './client.ts';
+import type { ConnectionSink, WindowClient } from './client.ts';
+import { uploadInPieces } from './upload.ts';
 
 /** What the preload exposes. Errors arrive as values: a thrown one would lose its code. */
 export interface Bridge {
   call(name: string, input: unknown): Promise<unknown>;
   subscribe(onUpdate: (update: LiveUpdate) => void): () => void;
-  /** Where a file is that a person has chosen; '' for one that is not on disk. */
-  pathOf(file: File): string;
+  /** Adds a piece to a file; null begins one. Resolves like `call`, with id and bytes. */
+  upload(id: string | null, piece: Uint8Array): Promise<unknown>;
 }
 
 type Envelope = { ok: true; value: unknown } | { ok: false; error: WireError };
 
-export function createBridgeClient(bridge: Bridge, connection: ConnectionSink): ServiceClient {
+export function createBridgeClient(bridge: Bridge, connection: ConnectionSink): WindowClient {
   async function call<Name extends MethodName>(
     name: Name,
     input: MethodInput<Name>,
@@ -39,7 +39,11 @@ export function createBridgeClient(bridge: Bridge, connection: ConnectionSink): 
     return unwrap(result) as MethodOutput<Name>;
   }
 
-  return { call, subscribe: (onUpdate) => bridge.subscribe(onUpdate) };
+  return {
+    call,
+    subscribe: (onUpdate) => bridge.subscribe(onUpdate),
+    upload: (file) => uploadInPieces(bridge, file),
+  };
 }
 
 /** The value of an answer; a bare value, as of a bridge that unwraps by itself, passes. */

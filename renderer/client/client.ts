@@ -16,6 +16,12 @@ export interface ConnectionSink {
   refused(): void;
 }
 
+/** The service as a window has it. */
+export interface WindowClient extends ServiceClient {
+  /** Sends a file. @returns the id for a method's `upload` */
+  upload(file: File): Promise<string>;
+}
+
 declare global {
   interface Window {
     /** Exposed by the preload script; absent in a browser. */
@@ -24,7 +30,7 @@ declare global {
 }
 
 /** Builds the client of this window. Called once. */
-export function createClient(page: Window, connection: ConnectionSink): ServiceClient {
+export function createClient(page: Window, connection: ConnectionSink): WindowClient {
   if (page.sluice !== undefined) return createBridgeClient(page.sluice, connection);
   return createHttpClient(takeToken(page), connection);
 }

@@ -2,12 +2,8 @@
  * All state of the window, built once by main.ts and reached from components through a context.
  */
 import { createContext } from 'svelte';
-import type {
-  LiveUpdate,
-  MethodOutput,
-  ServiceClient,
-  Status,
-} from '../../main/contract/methods.ts';
+import type { LiveUpdate, MethodOutput, Status } from '../../main/contract/methods.ts';
+import type { WindowClient } from '../client/client.ts';
 import { Check, type CheckQuestion } from './check.svelte.ts';
 import { Clients } from './clients.svelte.ts';
 import { Clock } from './clock.svelte.ts';
@@ -33,7 +29,7 @@ const statusRefreshMs = 3_000;
 const upstreamsRefreshMs = 5_000;
 
 export class AppState {
-  readonly client: ServiceClient;
+  readonly client: WindowClient;
   readonly connection: Connection;
   readonly clock = new Clock();
   readonly route = new Route();
@@ -54,7 +50,7 @@ export class AppState {
   readonly decisions: Decisions;
   readonly check: Check;
 
-  constructor(client: ServiceClient, connection: Connection) {
+  constructor(client: WindowClient, connection: Connection) {
     this.client = client;
     this.connection = connection;
     this.protection = new ProtectionState(client, this.toasts);

@@ -150,7 +150,7 @@ test('the page is shut in', OPTIONS, async () => {
   assert.deepEqual(found, {
     origin: 'app://sluice',
     globals: [],
-    bridge: ['call', 'pathOf', 'subscribe'],
+    bridge: ['call', 'subscribe', 'upload'],
     opened: null,
     location: 'denied',
     notify: 'denied',
@@ -159,6 +159,41 @@ test('the page is shut in', OPTIONS, async () => {
   await app.page.evaluate(`location.href = 'https://example.com/'`);
   assert.deepEqual(await ask(port, BLOCKED), ['0.0.0.0']);
   assert.match(app.page.url(), /^app:\/\/sluice\//);
+});
+
+test('a backup goes where the person says, and comes back by choosing it', OPTIONS, async () => {
+  const file = join(folder, 'saved.json');
+  // In place of the system's dialog, which asks where to.
+  await app.electron.evaluate(({ session }, path) => {
+    session.defaultSession.once('will-download', (_event, item) => {
+      item.setSavePath(path);
+    });
+  }, file);
+  const { page } = app;
+  await page.evaluate(`location.hash = '#/backup'`);
+  await page.getByRole('button', { name: 'Save…', exact: true }).click();
+  await page.getByText(/^sluice-.*\.json was handed over to be saved\.$/).waitFor(WINDOW_WAIT);
+  await waitFor(async () => (await readFile(file, 'utf8').catch(() => '')).endsWith('}\n'));
+  await page.getByLabel('Restore from').setInputFiles(file);
+  await page.getByRole('button', { name: 'Restore…' }).click();
+  await page.getByRole('button', { name: 'Replace all settings' }).click();
+  await page.getByText(/^All is as it was on .*, with 1 list\.$/).waitFor(WINDOW_WAIT);
+  assert.deepEqual(await ask(port, BLOCKED), ['0.0.0.0']);
+  await page.evaluate(`location.hash = '#/'`);
+});
+
+test('an error that nobody caught in the main process ends nothing', OPTIONS, async () => {
+  await app.electron.evaluate(() => {
+    setTimeout(() => {
+      throw new Error('thrown on purpose');
+    }, 0);
+    void Promise.reject(new Error('rejected on purpose'));
+  });
+  await waitFor(async () => {
+    const { degradedReasons } = await app.status();
+    return degradedReasons.some((reason) => /2 times, .* on purpose/.test(reason));
+  });
+  assert.deepEqual(await ask(port, BLOCKED), ['0.0.0.0']);
 });
 
 test('a second start ends at once and brings the window up', OPTIONS, async () => {

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { runCli } from '../../main/interfaces/cli.ts';
 import { defaultDataDirectory } from '../../main/interfaces/data-directory.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openDoors, TOKEN } from './open-doors.ts';
+import { openDoors } from './open-doors.ts';
 
 async function sluice(...argv: string[]) {
   let out = '';
@@ -60,7 +60,6 @@ test('a run.json left behind by kill -9 is nobody running', async (t) => {
     version: '',
     dns: [],
     http: '127.0.0.1:1',
-    token: 'x',
   };
   for (const info of [gone, { ...gone, pid: process.pid, identity: 'another boot 5' }, {}]) {
     await writeFile(join(folder, 'run.json'), JSON.stringify(info));
@@ -124,7 +123,7 @@ test('commands about policies, clients, services and records', async (t) => {
 });
 
 test('commands for people', async (t) => {
-  const { folder, http, store } = await openDoors(t);
+  const { folder, http, store, token } = await openDoors(t);
   const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
   assert.match((await run('status')).out, /^Sluice +1\.2\.3, ok\n(.*\n)*log dropped +0\n/);
   assert.match((await run('pause', '5')).out, /^paused until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n$/);
@@ -160,7 +159,7 @@ test('commands for people', async (t) => {
   );
   assert.equal((await run('cache', 'flush', 'x.example', '--below')).out, 'Forgot 2 answers.\n');
   assert.equal((await run('cache', 'flush')).out, 'Forgot 0 answers.\n');
-  assert.equal((await run('open')).out, `${http}/#token=${TOKEN}\n`);
+  assert.equal((await run('open')).out, `${http}/#token=${token.value}\n`);
   const status = JSON.parse((await run('--json', 'status')).out) as { version: string };
   assert.equal(status.version, '1.2.3');
 });
@@ -241,7 +240,7 @@ test('--version, and a description of every command', async () => {
 });
 
 test('tail prints rows as they come and ends with the instance', async (t) => {
-  const { folder, service, clock, door } = await openDoors(t);
+  const { folder, service, clock, controlDoor } = await openDoors(t);
   const tail = sluice('--data-dir', folder, 'tail');
   const depth = async () =>
     (await service.call('status', {})).queues.find(({ name }) => name === 'live subscribers')
@@ -254,7 +253,7 @@ test('tail prints rows as they come and ends with the instance', async (t) => {
   );
   clock.advance(250);
   await new Promise((resolve) => setTimeout(resolve, 50));
-  await door.close();
+  await controlDoor.close();
   const { out } = await tail;
   assert.match(
     out,

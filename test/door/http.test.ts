@@ -1,78 +1,32 @@
 /**
- * The HTTP door: who gets in, what is refused and how, and what else it serves.
+ * The HTTP door: what it takes, how it refuses it, and what else it serves. Who gets in is in
+ * http-guard.test.ts, what it bears in http-bounds.test.ts.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
-import { connect } from 'node:net';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
+import type { UploadReceipt } from '../../main/contract/import-methods.ts';
 import { LIMITS } from '../../main/contract/limits.ts';
 import type { LiveUpdate } from '../../main/contract/methods.ts';
-import { refuseForeign, TokenGuard } from '../../main/interfaces/http-guard.ts';
-import { openDoors, TOKEN } from './open-doors.ts';
-
-interface Reply {
-  readonly status: number;
-  readonly headers: IncomingMessage['headers'];
-  readonly text: string;
-}
-
-/** Unlike fetch, sends any header and verb. */
-function send(
-  url: string,
-  method: string,
-  headers: OutgoingHttpHeaders = {},
-  body = '',
-): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers, agent: false });
-    sent.on('error', reject);
-    sent.on('response', (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (part: string) => (text += part));
-      response.on('end', () => {
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
-      });
-    });
-    sent.end(body);
-  });
-}
+import { openDoors } from './open-doors.ts';
+import { sendRequest } from './send-request.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-test('a page of another site gets nowhere', async (t) => {
-  const { http, service } = await openDoors(t);
-  const own = new URL(http).host;
-  const cases: [OutgoingHttpHeaders, number][] = [
-    [{ host: 'evil.example' }, 403],
-    [{ host: `evil.example:${new URL(http).port}` }, 403],
-    [{ host: '127.0.0.1.evil.example' }, 403],
-    [{ host: own, origin: 'http://evil.example' }, 403],
-    [{ host: own, origin: 'null' }, 403],
-    [{ host: own, origin: 'http://127.0.0.1:1' }, 403],
-    [{ host: own, origin: `https://${own}` }, 403],
-    [{ host: own, 'sec-fetch-site': 'cross-site' }, 403],
-    [{ host: own, 'sec-fetch-site': 'same-site' }, 403],
-    [{ host: own, origin: `http://${own}`, 'sec-fetch-site': 'same-origin' }, 200],
-    [{ host: 'localhost:9', 'sec-fetch-site': 'none' }, 200],
-    [{ host: '[::1]:8053' }, 200],
-    [{ host: own }, 200],
-  ];
-  for (const [headers, status] of cases) {
-    const reply = await send(`${http}/api/pause`, 'POST', { ...JSON_TYPE, ...headers }, '{}');
-    assert.equal(reply.status, status, JSON.stringify(headers));
-    assert.equal(reply.headers['access-control-allow-origin'], undefined);
-    const { protection } = await service.call('status', {});
-    assert.equal(protection.state, status === 200 ? 'off' : 'on', JSON.stringify(headers));
-    await service.call('resume', {});
-  }
-});
+/** The doors, and requests that carry the token unless they say otherwise. */
+async function openAllowed(t: TestContext) {
+  const doors = await openDoors(t);
+  const headers = { authorization: `Bearer ${doors.token.value}` };
+  const send = (url: string, method: string, more: OutgoingHttpHeaders = {}, body = '') =>
+    sendRequest(url, method, { ...headers, ...more }, body);
+  return { ...doors, headers, send };
+}
 
 test('a form or a preflight of another page is refused', async (t) => {
-  const { http } = await openDoors(t);
+  const { http, send } = await openAllowed(t);
   for (const type of [
     'text/plain',
     'application/x-www-form-urlencoded',
@@ -86,41 +40,8 @@ test('a form or a preflight of another page is refused', async (t) => {
   assert.equal((await send(`${http}/api/pause`, 'GET')).status, 405);
 });
 
-test('the right to call is the token, or being the same user on this machine', async (t) => {
-  const { http } = await openDoors(t);
-  const call = (headers: OutgoingHttpHeaders) => send(`${http}/api/status`, 'GET', headers);
-  assert.equal((await call({})).status, 200);
-  assert.equal((await call({ authorization: `Bearer ${TOKEN}` })).status, 200);
-  const wrong = await call({ authorization: 'Bearer nonsense' });
-  assert.equal(wrong.status, 401);
-  assert.equal(wrong.headers['www-authenticate'], 'Bearer');
-  assert.equal((JSON.parse(wrong.text) as { error: { code: string } }).error.code, 'NOT_ALLOWED');
-});
-
-test('somebody else needs the token, whatever else they send', async () => {
-  const guard = new TokenGuard(TOKEN);
-  const stranger = { remoteAddress: '192.0.2.7', localAddress: '192.0.2.1' };
-  const from = (headers: object) =>
-    guard.refuse({ headers, socket: { ...stranger } } as unknown as IncomingMessage);
-  for (const authorization of [undefined, '', 'Bearer', 'Bearer ', `Basic ${TOKEN}`, TOKEN]) {
-    assert.equal((await from({ authorization }))?.status, 401, String(authorization));
-  }
-  assert.equal(await from({ authorization: `bearer ${TOKEN}` }), null);
-});
-
-test('Host checks know addresses from names', () => {
-  const check = (host: string | undefined) =>
-    refuseForeign({ headers: { host }, url: '/' } as unknown as IncomingMessage)?.status ?? 200;
-  for (const host of ['127.0.0.1', '10.0.0.1:80', '[fe80::1]:53', 'localhost', 'LOCALHOST:1']) {
-    assert.equal(check(host), 200, host);
-  }
-  for (const host of [undefined, '', 'a', '[::1', '::1', '1.2.3', 'localhost.', 'x@127.0.0.1']) {
-    assert.equal(check(host), 403, String(host));
-  }
-});
-
 test('bodies: bounded, JSON, an object', async (t) => {
-  const { http } = await openDoors(t);
+  const { http, send } = await openAllowed(t);
   const post = (body: string, headers = {}) =>
     send(`${http}/api/check`, 'POST', { ...JSON_TYPE, ...headers }, body);
   assert.equal((await post('{"name":"a.example"}')).status, 200);
@@ -134,7 +55,7 @@ test('bodies: bounded, JSON, an object', async (t) => {
 });
 
 test('statuses follow the error codes', async (t) => {
-  const { http } = await openDoors(t);
+  const { http, send } = await openAllowed(t);
   const cases: [string, string, number, string][] = [
     ['nope', '{}', 404, 'METHOD_UNKNOWN'],
     ['__proto__', '{}', 404, 'METHOD_UNKNOWN'],
@@ -156,7 +77,7 @@ test('statuses follow the error codes', async (t) => {
 });
 
 test('GET takes query parameters, each once', async (t) => {
-  const { http } = await openDoors(t);
+  const { http, send } = await openAllowed(t);
   const found = await send(`${http}/api/queries.search?text=x&limit=7`, 'GET');
   assert.equal((JSON.parse(found.text) as { nextBeforeId: number }).nextBeforeId, 7);
   assert.equal((await send(`${http}/api/queries.search?limit=1&limit=2`, 'GET')).status, 400);
@@ -165,7 +86,7 @@ test('GET takes query parameters, each once', async (t) => {
 });
 
 test('health and metrics are open, and every answer carries the security headers', async (t) => {
-  const { http } = await openDoors(t);
+  const { http, send } = await openAllowed(t);
   for (const path of ['/health', '/metrics', '/', '/api/status', '/nothing', '/api/nothing']) {
     const { headers } = await send(http + path, 'GET', { authorization: 'Bearer wrong' });
     assert.match(String(headers['content-security-policy']), /default-src 'none'/, path);
@@ -179,7 +100,7 @@ test('health and metrics are open, and every answer carries the security headers
 });
 
 test('metrics are in the Prometheus format, each family once with HELP and TYPE', async (t) => {
-  const { http, plane } = await openDoors(t);
+  const { http, plane, send } = await openAllowed(t);
   plane.counts = { ...plane.counts, blocked: 3, logDropped: 2 };
   const { text, headers } = await send(`${http}/metrics`, 'GET');
   assert.match(headers['content-type'] ?? '', /^text\/plain; version=0\.0\.4/);
@@ -203,7 +124,7 @@ test('metrics are in the Prometheus format, each family once with HELP and TYPE'
 });
 
 test('the OpenAPI document describes every method', async (t) => {
-  const { http } = await openDoors(t);
+  const { http, send } = await openAllowed(t);
   const { text } = await send(`${http}/api/openapi.json`, 'GET');
   const document = JSON.parse(text) as { paths: Record<string, Record<string, unknown>> };
   assert.deepEqual(Object.keys(document.paths['/api/status'] ?? {}), ['get', 'post']);
@@ -212,21 +133,28 @@ test('the OpenAPI document describes every method', async (t) => {
 });
 
 test('the built window is served, and nothing outside its folder', async (t) => {
-  const { http, folder } = await openDoors(t);
+  const { http, folder, send } = await openAllowed(t);
   assert.match((await send(`${http}/`, 'GET')).text, /The window is not built/);
   await mkdir(join(folder, 'page'));
   await writeFile(join(folder, 'page', 'index.html'), '<p>window</p>');
   const page = await send(`${http}/`, 'GET');
   assert.deepEqual([page.status, page.text], [200, '<p>window</p>']);
   assert.match(String(page.headers['content-security-policy']), /script-src 'self'/);
-  for (const path of ['/../run.json', '/%2e%2e/run.json', '/..%2frun.json', '/sluice.yaml']) {
+  for (const path of ['/sluice.yaml', '/run.json', '/index.html/x', '/page/index.html']) {
     assert.equal((await send(http + path, 'GET')).status, 404, path);
   }
+  const { etag = '' } = page.headers;
+  const again = await send(`${http}/`, 'GET', { 'if-none-match': etag });
+  assert.deepEqual([again.status, again.text], [304, '']);
+  assert.equal(page.headers['cache-control'], 'no-cache');
+  // Read once: what the folder holds later opens nothing.
+  await writeFile(join(folder, 'page', 'later.html'), 'x');
+  assert.equal((await send(`${http}/later.html`, 'GET')).status, 404);
 });
 
 test('the live stream sends updates while it is open, and frees its place', async (t) => {
-  const { http, service, clock } = await openDoors(t);
-  const response = await fetch(`${http}/api/live`);
+  const { http, service, clock, headers } = await openAllowed(t);
+  const response = await fetch(`${http}/api/live`, { headers });
   assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
   service.rowsLogged([{ id: 9, name: 'a.example' } as never], 1);
   clock.advance(0);
@@ -244,8 +172,8 @@ test('the live stream sends updates while it is open, and frees its place', asyn
 });
 
 test('a subscriber that reads nothing costs one update; what it missed is counted', async (t) => {
-  const { http, service, clock } = await openDoors(t);
-  const sent = request(`${http}/api/live`, { agent: false });
+  const { http, service, clock, headers } = await openAllowed(t);
+  const sent = request(`${http}/api/live`, { agent: false, headers });
   sent.end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const rounds = 4_000;
@@ -278,19 +206,49 @@ test('a subscriber that reads nothing costs one update; what it missed is counte
   assert.ok(updates < rounds / 2, `${String(updates)} updates were kept for it`);
 });
 
-test('connections that never ask anything make room for one that does', async (t) => {
-  const { http, service } = await openDoors(t);
-  const { hostname, port } = new URL(http);
-  const silent = Array.from({ length: LIMITS.httpConnectionsMax + 20 }, () =>
-    connect(Number(port), hostname).on('error', () => undefined),
+test('a file is sent as it is, used by its id, and gone when the client goes', async (t) => {
+  const { http, service, send, headers, folder } = await openAllowed(t);
+  const sent = await send(`${http}/api/uploads`, 'POST', {}, '0.0.0.0 bad.example\n');
+  const { id, bytes } = JSON.parse(sent.text) as UploadReceipt;
+  assert.equal(bytes, 20);
+  const body = JSON.stringify({ upload: id });
+  for (const name of ['import.preview', 'import.apply']) {
+    const reply = await send(`${http}/api/${name}`, 'POST', JSON_TYPE, body);
+    assert.equal(reply.status, 200, reply.text);
+  }
+  assert.deepEqual((await service.call('rules.list', {})).rules, ['||bad.example^']);
+  const again = await send(`${http}/api/import.apply`, 'POST', JSON_TYPE, body);
+  assert.equal(again.status, 404, 'what was applied is gone');
+  assert.equal((await send(`${http}/api/uploads`, 'GET')).status, 405);
+
+  const cut = request(`${http}/api/uploads`, {
+    ...{ method: 'POST', agent: false },
+    headers: { ...headers, 'content-length': 1_000_000 },
+  }).on('error', () => undefined);
+  cut.write('x'.repeat(100_000));
+  while (service.uploads.bytes === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  cut.destroy();
+  while (service.uploads.bytes > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((await readdir(join(folder, 'uploads'))).length > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+});
+
+test('a saved file comes back as the answer, not as a file of this machine', async (t) => {
+  const { http, send, folder } = await openAllowed(t);
+  const reply = await send(`${http}/api/settings.export`, 'POST', JSON_TYPE, '{}');
+  const { name, text } = JSON.parse(reply.text) as { name: string; text: string };
+  assert.match(name, /^sluice-\d{4}-\d\d-\d\d\.json$/);
+  const upload = await send(`${http}/api/uploads`, 'POST', {}, text);
+  const { id } = JSON.parse(upload.text) as UploadReceipt;
+  const restored = await send(
+    `${http}/api/settings.import`,
+    ...(['POST', JSON_TYPE, JSON.stringify({ upload: id })] as const),
   );
-  t.after(() => {
-    for (const socket of silent) socket.destroy();
-  });
-  await Promise.all(silent.map((socket) => once(socket, 'connect')));
-  assert.equal((await fetch(`${http}/health`)).status, 200);
-  const { queues } = await service.call('status', {});
-  const clients = queues.find(({ name }) => name === 'HTTP clients');
-  assert.ok((clients?.dropped ?? 0) >= 21);
-  assert.ok((clients?.depth ?? 0) <= LIMITS.httpConnectionsMax);
+  assert.equal(restored.status, 200, restored.text);
+  const path = join(folder, 'autostart.desktop');
+  const old = JSON.stringify({ path });
+  const refused = await send(`${http}/api/settings.export`, 'POST', JSON_TYPE, old);
+  assert.equal(refused.status, 400);
+  assert.ok(!(await readdir(folder)).includes('autostart.desktop'));
 });

@@ -66,3 +66,27 @@ test('closing the door takes everything back', async (t) => {
   assert.deepEqual(doors.ipcMain.eventNames(), []);
   assert.equal(doors.ipcMain.handlers.size, 0);
 });
+
+test('a file comes in pieces from our page only, and a method takes it by its id', async (t) => {
+  const { ipcMain, ourFrame, window, service } = await openDoors(t);
+  type Sent = { ok: boolean; value: { id: string; bytes: number }; error: { code: string } };
+  const send = async (frame: IpcEvent, id: unknown, piece: unknown) =>
+    (await ipcMain.upload(frame, id, piece)) as Sent;
+  const text = '0.0.0.0 bad.example\n';
+  const { value } = await send(ourFrame, null, Buffer.from(text.slice(0, 5)));
+  assert.equal((await send(ourFrame, value.id, Buffer.from(text.slice(5)))).value.bytes, 20);
+  const reply = await ipcMain.invoke(ourFrame, 'import.apply', { upload: value.id });
+  assert.deepEqual((await service.call('rules.list', {})).rules, ['||bad.example^']);
+  assert.equal((reply as { ok: boolean }).ok, true);
+  const foreign: IpcEvent = { sender: window, senderFrame: 'https://evil.example' };
+  assert.equal((await send(foreign, null, Buffer.from('x'))).error.code, 'NOT_ALLOWED');
+  for (const [id, piece] of [
+    [null, 'text'],
+    [null, '/etc/passwd'],
+    [7, Buffer.from('x')],
+    [null, Buffer.alloc(LIMITS.uploadPieceBytesMax + 1)],
+  ]) {
+    assert.equal((await send(ourFrame, id, piece)).error.code, 'ARGUMENT_INVALID');
+  }
+  assert.equal(service.uploads.bytes, 0);
+});

@@ -7,7 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fromWire, type WireError } from '../../main/contract/errors.ts';
+import { AccessToken } from '../../main/interfaces/access-token.ts';
 import { runCli } from '../../main/interfaces/cli.ts';
+import {
+  controlPlace,
+  controlSocketPath,
+  type SocketPath,
+} from '../../main/interfaces/control-socket.ts';
 import { dispatch } from '../../main/interfaces/dispatch.ts';
 import { openHttpDoor } from '../../main/interfaces/http-door.ts';
 import {
@@ -18,8 +24,6 @@ import {
 } from '../../main/interfaces/ipc.ts';
 import { RunFile } from '../../main/interfaces/run-file.ts';
 import { FakeClock, fakeService } from '../service/fakes.ts';
-
-export const TOKEN = 'a-token-for-tests';
 
 /** What a door answered: a value, or an error's code and message. */
 export type Outcome = { readonly value: unknown } | { readonly error: WireError };
@@ -54,6 +58,10 @@ export class FakeIpcMain extends EventEmitter {
   invoke(event: IpcEvent, ...values: unknown[]): Promise<unknown> | undefined {
     return this.handlers.get(CHANNEL.call)?.(event as never, ...values);
   }
+
+  upload(event: IpcEvent, ...values: unknown[]): Promise<unknown> | undefined {
+    return this.handlers.get(CHANNEL.upload)?.(event as never, ...values);
+  }
 }
 
 export async function openDoors(t: TestContext) {
@@ -61,11 +69,16 @@ export async function openDoors(t: TestContext) {
   const clock = new FakeClock();
   const parts = await fakeService(folder, clock);
   const { service } = parts;
-  const door = await openHttpDoor({
-    ...{ service, address: '127.0.0.1', port: 0, token: TOKEN, version: '1.2.3' },
-    pageFolder: join(folder, 'page'),
-  });
-  const runFile = await RunFile.claim(folder, '1.2.3', TOKEN);
+  const common = { service, version: '1.2.3', pageFolder: join(folder, 'page') };
+  const token = await AccessToken.open(folder, () => undefined);
+  const { store } = parts;
+  const access = { token: () => token.value, hosts: () => store.config.http.hosts };
+  const listen = { host: '127.0.0.1', port: 0 };
+  const door = await openHttpDoor({ name: 'HTTP', listen }, { ...common, access });
+  const socket = controlSocketPath(folder) as SocketPath;
+  const place = await controlPlace(socket);
+  const controlDoor = await openHttpDoor(place, { ...common, access: null });
+  const runFile = await RunFile.claim(folder, '1.2.3');
   await runFile.publish({ dns: [], http: `127.0.0.1:${String(door.port)}` });
   const ipcMain = new FakeIpcMain();
   const window = new FakeWindow();
@@ -75,14 +88,16 @@ export async function openDoors(t: TestContext) {
   });
   t.after(async () => {
     closeIpc();
-    await door.close();
+    await Promise.all([door.close(), controlDoor.close()]);
+    socket.release();
     await service.close();
     await parts.protection.close();
     await rm(folder, { recursive: true });
   });
   const http = `http://127.0.0.1:${String(door.port)}`;
   const ourFrame: IpcEvent = { sender: window, senderFrame: 'ours' };
-  return { ...parts, folder, clock, http, door, ipcMain, window, ourFrame, closeIpc };
+  const doors = { door, controlDoor, ipcMain, window, ourFrame, closeIpc };
+  return { ...parts, ...doors, folder, clock, http, token };
 }
 
 type Doors = Awaited<ReturnType<typeof openDoors>>;
@@ -93,7 +108,7 @@ export const DOORS: Record<
   (doors: Doors, name: string, input: unknown) => Promise<Outcome>
 > = {
   async dispatch({ service }, name, input) {
-    const reply = await dispatch(service, { permission: 'write' }, name, input);
+    const reply = await dispatch(service, { permission: 'write', isLocal: true }, name, input);
     return reply.ok ? { value: plain(reply.value) } : { error: reply.error };
   },
   async ipc({ ipcMain, ourFrame }, name, input) {
@@ -101,10 +116,10 @@ export const DOORS: Record<
       { ok: true; value: unknown } | { ok: false; error: WireError };
     return reply.ok ? { value: plain(reply.value) } : { error: reply.error };
   },
-  async http({ http }, name, input) {
+  async http({ http, token }, name, input) {
     const response = await fetch(`${http}/api/${name}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token.value}` },
       body: JSON.stringify(input),
     });
     return outcomeOf(await response.json());

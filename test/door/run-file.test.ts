@@ -12,9 +12,9 @@ import { tempDir } from '../support/temp-dir.ts';
 
 test('a claim holds until it is given back', async (t) => {
   const folder = await tempDir(t);
-  const claim = await RunFile.claim(folder, '1', 'token');
+  const claim = await RunFile.claim(folder, '1');
   assert.equal((await stat(join(folder, 'run.json'))).mode & 0o777, 0o600);
-  await assert.rejects(RunFile.claim(folder, '1', 'other'), {
+  await assert.rejects(RunFile.claim(folder, '1'), {
     code: 'ALREADY_RUNNING',
     message: new RegExp(`process id ${String(process.pid)}`),
   });
@@ -34,12 +34,12 @@ test('claims of dead processes, other boots and half-written files are taken ove
     '{"pid":',
     'null',
     '{}',
-    JSON.stringify({ pid: 2 ** 22 + 1, identity: '', token: 'x' }),
-    JSON.stringify({ pid: process.pid, identity: 'another-boot 123', token: 'x' }),
-    JSON.stringify({ pid: 1, identity: 'another-boot 1', token: 'x' }),
+    JSON.stringify({ pid: 2 ** 22 + 1, identity: '' }),
+    JSON.stringify({ pid: process.pid, identity: 'another-boot 123' }),
+    JSON.stringify({ pid: 1, identity: 'another-boot 1' }),
   ]) {
     await writeFile(file, stale);
-    const claim = await RunFile.claim(folder, '1', 'token');
+    const claim = await RunFile.claim(folder, '1');
     assert.equal((await findRunning(folder))?.pid, process.pid, stale);
     await claim.release();
   }
@@ -50,16 +50,16 @@ test('a process killed while it held the claim does not block', async (t) => {
   const folder = await tempDir(t);
   const module = new URL('../../main/interfaces/run-file.ts', import.meta.url).href;
   const script = `const { RunFile } = await import(${JSON.stringify(module)});
-    await RunFile.claim(${JSON.stringify(folder)}, '1', 't'); console.log('held');
+    await RunFile.claim(${JSON.stringify(folder)}, '1'); console.log('held');
     setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(child.stdout, 'data');
-  await assert.rejects(RunFile.claim(folder, '1', 't'), { code: 'ALREADY_RUNNING' });
+  await assert.rejects(RunFile.claim(folder, '1'), { code: 'ALREADY_RUNNING' });
   child.kill('SIGKILL');
   await once(child, 'exit');
-  const claim = await RunFile.claim(folder, '1', 't');
+  const claim = await RunFile.claim(folder, '1');
   await claim.release();
 });
 
@@ -67,9 +67,9 @@ test('of many that start on a stale claim at once, exactly one gets it', async (
   const folder = await tempDir(t);
   const file = join(folder, 'run.json');
   for (let round = 0; round < 20; round++) {
-    await writeFile(file, JSON.stringify({ pid: 2 ** 22 + 1, identity: '', token: 'stale' }));
+    await writeFile(file, JSON.stringify({ pid: 2 ** 22 + 1, identity: '' }));
     const starts = Array.from({ length: 4 }, (_, index) =>
-      RunFile.claim(folder, '1', `start ${String(index)}`),
+      RunFile.claim(folder, `start ${String(index)}`),
     );
     const results = await Promise.allSettled(starts);
     const won = results.filter((result) => result.status === 'fulfilled');

@@ -48,10 +48,13 @@ const CALLS: [name: string, input: unknown][] = [
   ['catalogue.list', {}],
   ['catalogue.add', { id: 'urlhaus' }],
   ['catalogue.add', { id: 'none' }],
-  ['import.preview', { path: '/no/such/file' }],
-  ['import.apply', { path: 'relative', only: ['lists'] }],
-  ['import.apply', { path: '/no/such/file', only: ['all'] }],
+  ['import.preview', { upload: 'AAAAAAAAAAAAAAAAAAAAAA' }],
+  ['import.preview', { path: '/etc/hosts' }],
+  ['import.apply', { upload: '../../etc/hosts', only: ['lists'] }],
+  ['import.apply', { upload: 'AAAAAAAAAAAAAAAAAAAAAA', only: ['all'] }],
+  ['settings.export', {}],
   ['settings.export', { path: '/no/such/folder/file' }],
+  ['settings.import', { upload: 'AAAAAAAAAAAAAAAAAAAAAA' }],
   ['settings.import', { path: '/no/such/file' }],
   ['policies.list', {}],
   ['policies.put', { policy: { name: 'p', action: 'block', domains: ['p.example'] } }],
@@ -84,8 +87,8 @@ const CALLS: [name: string, input: unknown][] = [
   ['constructor', {}],
 ];
 
-test('the walk covers every method', () => {
-  const called = new Set(CALLS.map(([name]) => name));
+test('the walk covers every method that all doors have', () => {
+  const called = new Set(['token.renew', ...CALLS.map(([name]) => name)]);
   assert.deepEqual(
     Object.keys(METHODS).filter((name) => !called.has(name)),
     [],
@@ -118,3 +121,28 @@ function steady(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('memory' in value)) return value;
   return { ...value, memory: null, queues: null };
 }
+
+test('what names files of this machine, or lets in, works through the local socket only', async (t) => {
+  const doors = await openDoors(t);
+  const file = { name: 'File', url: `file://${doors.folder}/names.txt` };
+  const calls: [string, unknown][] = [
+    ['lists.add', file],
+    ['token.renew', {}],
+  ];
+  for (const [name, input] of calls) {
+    for (const door of ['http', 'ipc']) {
+      const outcome = await DOORS[door]?.(doors, name, input);
+      assert.equal((outcome as { error?: { code: string } }).error?.code, 'LOCAL_ONLY', name);
+    }
+    const outcome = await DOORS['cli']?.(doors, name, input);
+    assert.ok(outcome && 'value' in outcome, JSON.stringify(outcome));
+  }
+  assert.equal(doors.renewed.count, 1);
+  // One that is there may be used from everywhere.
+  for (const door of ['http', 'ipc']) {
+    for (const enabled of [false, true]) {
+      const outcome = await DOORS[door]?.(doors, 'lists.enable', { name: 'File', enabled });
+      assert.ok(outcome && 'value' in outcome, JSON.stringify(outcome));
+    }
+  }
+});

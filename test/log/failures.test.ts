@@ -334,6 +334,13 @@ test('a writer that crashes is started again and stores what is in the ring', as
   assert.equal(countRows(otherConnection(t, directory)), 2_000);
 });
 
+test('a writer that cannot even be made is tried again, and nothing else ends', async (t) => {
+  // new Worker throws, as it does for want of threads.
+  const { log } = await openLog(t, { writerEntry: new URL('https://nowhere.example/') });
+  assert.match(log.state.reasons.join(), /its writer ended \(.*\) and starts again/);
+  await until('it was tried again', () => log.state.restarts >= 2);
+});
+
 test('kill -9 in the middle of writing leaves a database that opens and is whole', async (t) => {
   const directory = temporaryDirectory(t);
   for (let round = 0; round < 5; round++) {

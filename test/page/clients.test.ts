@@ -1,5 +1,6 @@
 /** The pages Clients and Backup in a real browser. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { describeWindow, eventually } from './window-under-test.ts';
 
@@ -108,11 +109,14 @@ describeWindow('clients and backup', (lab) => {
   test('import: looks first, tells what is left behind, applies what is chosen', async () => {
     const { page, service, faults } = await lab().open({ path: '#/backup' });
     const panel = page.getByRole('region', { name: 'Take over from another program' });
-    await panel.getByLabel('File of the other program').fill('teleporter.zip');
+    const file = panel.getByLabel('File of the other program');
+    const choose = (text: string) =>
+      file.setInputFiles({ name: 'gravity.db', mimeType: '', buffer: Buffer.from(text) });
+    await choose('');
     await panel.getByRole('button', { name: 'Look into it' }).click();
-    await panel.getByText('"teleporter.zip" is no whole path: begin it with /.').waitFor();
+    await panel.getByText('The file is of no known kind.').waitFor();
     assert.match(faults.splice(0).join(), refused);
-    await panel.getByLabel('File of the other program').fill('/tmp/teleporter.zip');
+    await choose('SQLite format 3');
     await panel.getByRole('button', { name: 'Look into it' }).click();
     await panel.getByText('3 new, 1 already here').waitFor();
     await panel.getByText('2 × A regular expression that looks behind itself.').waitFor();
@@ -121,38 +125,54 @@ describeWindow('clients and backup', (lab) => {
     await panel.getByRole('button', { name: 'Take over what is chosen' }).click();
     await panel.getByText('Taken over', { exact: true }).waitFor();
     assert.deepEqual(service.callsOf('import.apply'), [
-      { path: '/tmp/teleporter.zip', only: ['lists', 'rules', 'records'] },
+      { upload: '2'.padStart(22, '0'), only: ['lists', 'rules', 'records'] },
     ]);
   });
 
-  test('inside the desktop app a file is chosen, and its path stands in the field', async () => {
+  test('inside the desktop app a file goes over the bridge in pieces, without its path', async () => {
     const { page, service } = await lab().open();
     await page.addInitScript(`
+      window.pieces = [];
       window.sluice = {
-        call: () => new Promise(() => undefined),
+        call: (name, input) => {
+          window.called = [name, input];
+          return new Promise(() => undefined);
+        },
         subscribe: () => () => undefined,
-        pathOf: (file) => '/home/me/' + file.name,
+        upload: async (id, piece) => {
+          window.pieces.push([id, piece.length]);
+          return { ok: true, value: { id: 'an-id', bytes: 0 } };
+        },
       };
     `);
     await page.goto(`${service.url}?desktop#/backup`);
     const panel = page.getByRole('region', { name: 'Take over from another program' });
     await panel
-      .getByLabel('Choose…')
-      .setInputFiles({ name: 'gravity.db', mimeType: '', buffer: Buffer.from('x') });
-    const field = panel.getByLabel('File of the other program');
+      .getByLabel('File of the other program')
+      .setInputFiles({ name: 'gravity.db', mimeType: '', buffer: Buffer.alloc(2_500_000) });
+    await panel.getByRole('button', { name: 'Look into it' }).click();
     await eventually(async () => {
-      assert.equal(await field.inputValue(), '/home/me/gravity.db');
+      assert.deepEqual(await page.evaluate('window.called'), [
+        'import.preview',
+        { upload: 'an-id' },
+      ]);
     });
-    // What is written anew cannot be chosen.
-    assert.equal(await page.getByLabel('Choose…').count(), 2);
+    assert.deepEqual(await page.evaluate('window.pieces'), [
+      [null, 1_048_576],
+      ['an-id', 1_048_576],
+      ['an-id', 402_848],
+    ]);
   });
 
-  test('backup: saved, and put back only after a yes', async () => {
+  test('backup: saved as a download, and put back only after a yes', async () => {
     const { page, service } = await lab().open({ path: '#/backup' });
-    await page.getByLabel('Save to').fill('/tmp/all.json');
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText(/^Saved to \/tmp\/all\.json, 17\.8 KiB\.$/).waitFor();
-    await page.getByLabel('Restore from').fill('/tmp/all.json');
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save…', exact: true }).click();
+    const saved = await downloading;
+    assert.equal(saved.suggestedFilename(), 'sluice-2026-11-03.json');
+    assert.equal(await readFile(await saved.path(), 'utf8'), '{"all": true}\n');
+    await page.getByText('sluice-2026-11-03.json was handed over to be saved.').waitFor();
+    await page.getByLabel('Restore from').setInputFiles(await saved.path());
     await page.getByRole('button', { name: 'Restore…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Replace all settings?' });
     await dialog.getByRole('button', { name: 'Cancel' }).click();
@@ -161,6 +181,7 @@ describeWindow('clients and backup', (lab) => {
     await page.getByRole('button', { name: 'Restore…' }).click();
     await dialog.getByRole('button', { name: 'Replace all settings' }).click();
     await page.getByText(/^All is as it was on .*2026.*, with 4 lists\.$/).waitFor();
-    assert.deepEqual(service.callsOf('settings.import'), [{ path: '/tmp/all.json' }]);
+    assert.deepEqual(service.methods.uploads, ['{"all": true}\n']);
+    assert.deepEqual(service.callsOf('settings.import'), [{ upload: '1'.padStart(22, '0') }]);
   });
 });

@@ -2,12 +2,16 @@
 import type { MethodOutput } from '../../main/contract/methods.ts';
 import { FakeRefusal, type MethodArguments } from './fake-refusal.ts';
 
-export function fakeImport(name: string, input: MethodArguments): unknown {
-  const path = String(input['path']);
-  if (!path.startsWith('/')) {
-    throw new FakeRefusal('IMPORT_REFUSED', `"${path}" is no whole path: begin it with /`);
+export function fakeImport(
+  name: string,
+  input: MethodArguments,
+  uploads: readonly string[],
+): unknown {
+  if (name === 'settings.export')
+    return { name: 'sluice-2026-11-03.json', text: '{"all": true}\n' };
+  if ((uploads[Number(input['upload']) - 1] ?? '') === '') {
+    throw new FakeRefusal('IMPORT_REFUSED', 'the file is of no known kind');
   }
-  if (name === 'settings.export') return { path, bytes: 18_211 };
   if (name === 'settings.import') {
     const protection = { state: 'on', resumesAtMs: null } as const;
     return { savedAtMs: Date.UTC(2026, 10, 3, 9, 15), lists: 4, protection };

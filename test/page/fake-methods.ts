@@ -1,6 +1,7 @@
 /**
  * The methods of the fake service: enough state that what is changed can be seen to have changed.
  */
+import type { UploadReceipt } from '../../main/contract/import-methods.ts';
 import type { ListStatus, MethodOutput, Status } from '../../main/contract/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
 import { fakeCheck } from './fake-check.ts';
@@ -26,6 +27,8 @@ export class FakeMethods {
   networkFailure = '';
   /** Said of every search. */
   isIncomplete = false;
+  /** What was sent, oldest first. */
+  readonly uploads: string[] = [];
   /** No answer is given before this. */
   gate: Promise<void> = Promise.resolve();
 
@@ -36,13 +39,19 @@ export class FakeMethods {
     this.log = fakeLog(350, nowMs);
   }
 
+  /** Takes a file; its id goes into a method. */
+  upload(text: string): UploadReceipt {
+    this.uploads.push(text);
+    return { id: String(this.uploads.length).padStart(22, '0'), bytes: text.length };
+  }
+
   async call(name: string, input: MethodArguments): Promise<unknown> {
     await this.gate;
     if (name.startsWith('lists.')) return this.#list(name, input);
     if (name.startsWith('catalogue.')) return this.#known(name, input);
     if (this.filters.has(name)) return this.filters.call(name, input);
     if (name === 'settings.get') return { config: { lists: this.sources } };
-    if (/^(import|settings)\./.test(name)) return fakeImport(name, input);
+    if (/^(import|settings)\./.test(name)) return fakeImport(name, input, this.uploads);
     if (name.startsWith('rules.')) return this.#rule(name, input);
     switch (name) {
       case 'status':

@@ -117,6 +117,10 @@ export class FakeService {
   async #call(name: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     for await (const chunk of request) text += String(chunk);
+    if (name === 'uploads') {
+      this.#json(response, 200, this.methods.upload(text));
+      return;
+    }
     const input = JSON.parse(text === '' ? '{}' : text) as MethodArguments;
     this.calls.push({ name, input });
     try {

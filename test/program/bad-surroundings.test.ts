@@ -10,12 +10,20 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { MethodOutput } from '../../main/contract/methods.ts';
+import type { HealthReport } from '../../main/service/health.ts';
+import { authorization } from '../support/api.ts';
 import { askUdp } from '../support/dns-client.ts';
 import { HEADLESS, makeHome, Sluice, type Home } from './start-source.ts';
 import { smallDisk } from '../log/fixtures.ts';
 
 async function statusOf(http: string): Promise<MethodOutput<'status'>> {
-  return (await (await fetch(`${http}/api/status`)).json()) as MethodOutput<'status'>;
+  const headers = authorization(http);
+  return (await (await fetch(`${http}/api/status`, { headers })).json()) as MethodOutput<'status'>;
+}
+
+/** What needs no token. */
+async function healthOf(http: string): Promise<HealthReport> {
+  return (await (await fetch(`${http}/health`)).json()) as HealthReport;
 }
 
 /** Starts on a data folder, and looks at the answer for the listed name and at the health. */
@@ -103,7 +111,7 @@ test('a disk that is read-only from the first start: the settings of the templat
   ]);
   t.after(() => one.child.kill('SIGKILL'));
   const { http } = await one.ready();
-  const { degradedReasons } = await statusOf(http);
+  const { degradedReasons } = await healthOf(http);
   assert.match(degradedReasons.join('\n'), /default settings are in use: .* is read-only/);
 });
 
@@ -139,8 +147,8 @@ test('a reader that goes away, and a full device for output, do not end it', asy
     t.after(() => child.kill('SIGKILL'));
     child.stdout?.destroy();
     child.stderr?.destroy();
-    const status = await eventually(() => statusOf(`http://127.0.0.1:${String(port)}`));
-    assert.match(status.notices.join('\n'), /\d lines? of output could not be printed \(E/);
+    const { notices } = await eventually(() => healthOf(`http://127.0.0.1:${String(port)}`));
+    assert.match(notices.join('\n'), /\d lines? of output could not be printed \(E/);
     child.kill('SIGTERM');
     assert.deepEqual(await once(child, 'exit'), [0, null]);
   }

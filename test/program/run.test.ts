@@ -9,6 +9,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { MethodInput, MethodName, MethodOutput } from '../../main/contract/methods.ts';
+import { authorization } from '../support/api.ts';
 import { askUdp } from '../support/dns-client.ts';
 import { makeHome, settings, Sluice } from './start-source.ts';
 
@@ -19,7 +20,7 @@ async function call<Name extends MethodName>(
 ): Promise<MethodOutput<Name>> {
   const response = await fetch(`${http}/api/${name}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...authorization(http) },
     body: JSON.stringify(input),
   });
   const value = (await response.json()) as MethodOutput<Name>;

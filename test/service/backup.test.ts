@@ -2,10 +2,10 @@
  * settings.export and settings.import: what comes back is what was there, whatever it was.
  */
 import assert from 'node:assert/strict';
-import { readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { readFile, writeFile } from 'node:fs/promises';
+import { describe, test, type TestContext } from 'node:test';
 import type { ListMemory } from '../../main/lists/meta.ts';
+import type { Service } from '../../main/service/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { FakeClock, fakeService } from './fakes.ts';
 
@@ -52,22 +52,21 @@ describe('one file', () => {
       const state = next(3);
       if (state === 1) await from.protection.pause(30);
       if (state === 2) await from.protection.pause(undefined);
-      const path = join(await tempDir(t), 'backup.json');
-      const { bytes } = await from.service.call('settings.export', { path });
-      const info = await stat(path);
-      assert.equal(info.size, bytes);
-      if (process.platform !== 'win32') assert.equal(info.mode & 0o777, 0o600);
+      const saved = await from.service.call('settings.export', {});
+      assert.equal(saved.name, 'sluice-2026-01-01.json');
 
       const to = await fakeService(await tempDir(t), clock);
-      const found = await to.service.call('settings.import', { path });
+      const upload = await send(to.service, saved.text);
+      const found = await to.service.call('settings.import', { upload });
       assert.equal(await readFile(to.file, 'utf8'), text, `seed ${seed}`);
       assert.deepEqual(to.store.config, from.store.config);
       assert.deepEqual(to.protection.state, from.protection.state);
       assert.deepEqual(found.protection, from.protection.state);
       assert.deepEqual(to.lists.memories, [memory]);
-      const second = join(await tempDir(t), 'second.json');
-      await to.service.call('settings.export', { path: second });
-      assert.equal(await readFile(second, 'utf8'), await readFile(path, 'utf8'), `seed ${seed}`);
+      assert.deepEqual(await to.service.call('settings.export', {}), saved, `seed ${seed}`);
+      await assert.rejects(to.service.call('settings.import', { upload }), {
+        code: 'UPLOAD_UNKNOWN',
+      });
       for (const { service, protection } of [from, to]) {
         await service.close();
         await protection.close();
@@ -75,31 +74,53 @@ describe('one file', () => {
     }
   });
 
-  test('of another kind changes nothing, and no other file is written over', async (t) => {
-    const folder = await tempDir(t);
-    const { service, protection, file } = await fakeService(folder);
-    t.after(async () => {
-      await service.close();
-      await protection.close();
-    });
+  test('of another kind changes nothing', async (t) => {
+    const { service, file } = await setUp(t);
     const before = await readFile(file, 'utf8');
-    const path = join(folder, 'other.json');
+    const put = async (content: string) =>
+      service.call('settings.import', { upload: await send(service, content) });
     for (const content of ['', '{}', 'null', '{"kind":"sluice-backup","version":1}']) {
-      await writeFile(path, content);
-      await assert.rejects(service.call('settings.import', { path }), { code: 'IMPORT_REFUSED' });
+      await assert.rejects(put(content), { code: 'IMPORT_REFUSED' });
     }
     const wrong = { kind: 'sluice-backup', version: 1, settings: 'no: such key' };
-    await writeFile(path, JSON.stringify(wrong));
-    await assert.rejects(service.call('settings.import', { path }), { code: 'CONFIG_INVALID' });
-    await writeFile(path, JSON.stringify({ ...wrong, version: 2 }));
-    await assert.rejects(service.call('settings.import', { path }), /newer/);
+    await assert.rejects(put(JSON.stringify(wrong)), { code: 'CONFIG_INVALID' });
+    await assert.rejects(put(JSON.stringify({ ...wrong, version: 2 })), /newer/);
     assert.equal(await readFile(file, 'utf8'), before);
-    await assert.rejects(service.call('settings.export', { path: file }), {
-      code: 'IMPORT_REFUSED',
-    });
+  });
+
+  test('brings no list in a file of this machine, unless the command line here sends it', async (t) => {
+    const { service, file } = await setUp(t);
+    const remote = { permission: 'write', isLocal: false } as const;
+    const settings = 'lists: [{ name: Secrets, url: "file:///etc/passwd" }]\n';
+    const backup = JSON.stringify({ kind: 'sluice-backup', version: 1, settings });
+    const put = async (caller: typeof remote | undefined) =>
+      service.call('settings.import', { upload: await send(service, backup) }, caller);
+    const before = await readFile(file, 'utf8');
+    await assert.rejects(put(remote), { code: 'LOCAL_ONLY', message: /Secrets.*etc\/passwd/ });
     assert.equal(await readFile(file, 'utf8'), before);
-    await assert.rejects(service.call('settings.export', { path: 'here.json' }), {
-      code: 'IMPORT_REFUSED',
-    });
+    await put(undefined);
+    assert.equal(await readFile(file, 'utf8'), settings);
+    // It is in the settings now, and may be put back from anywhere.
+    assert.equal((await put(remote)).lists, 1);
+    await service.call('lists.remove', { name: 'Secrets' });
+    const yaml =
+      'schema_version: 29\ndns: {}\nfilters: [{ enabled: true, url: "file:///etc/passwd", name: X }]\n';
+    const upload = await send(service, yaml);
+    const report = await service.call('import.apply', { upload }, remote);
+    assert.doesNotMatch(JSON.stringify(report.taken), /passwd/);
+    assert.doesNotMatch(await readFile(file, 'utf8'), /passwd/);
   });
 });
+
+async function setUp(t: TestContext) {
+  const made = await fakeService(await tempDir(t));
+  t.after(async () => {
+    await made.service.close();
+    await made.protection.close();
+  });
+  return made;
+}
+
+async function send(service: Service, text: string): Promise<string> {
+  return (await service.uploads.append(null, Buffer.from(text))).id;
+}

@@ -29,6 +29,7 @@ import { TemporaryRules } from '../../main/service/temporary-rules.ts';
 import type { NetworkChange } from '../../main/service/network-watch.ts';
 import { TakeoverSwitch } from '../../main/service/takeover-switch.ts';
 import type { SystemDnsPart } from '../../main/service/takeover-switch.ts';
+import { Uploads } from '../../main/service/uploads.ts';
 import { UpstreamNotices } from '../../main/service/upstream-notices.ts';
 
 /** Both clocks start at a fixed moment and move only when told to. */
@@ -374,12 +375,18 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
   systemDns.onChange = () => {
     takeover.changed();
   };
+  const renewed = { count: 0 };
   const bootstraps: (readonly string[])[] = [];
   const hosts: (readonly string[])[] = [];
   const service = new Service({
     ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy },
     ...{ filters, temporary, instance, takeover },
     logRing: () => ({ depth: 7, capacity: 4096 }),
+    uploads: new Uploads(directory, clock),
+    renewToken: () => {
+      renewed.count++;
+      return Promise.resolve();
+    },
     setBootstrap: (servers) => bootstraps.push(servers),
     addressBook: { setHosts: (names) => hosts.push(names), networkChanged: () => undefined },
     upstreamNotices: new UpstreamNotices(health),
@@ -388,6 +395,6 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
   });
   late.service = service;
   const made = { service, plane, lists, log, health, store, protection, temporary, file };
-  const rest = { bootstraps, hosts, clock, neighbours, takeover, systemDns, network };
+  const rest = { renewed, bootstraps, hosts, clock, neighbours, takeover, systemDns, network };
   return { ...made, ...rest };
 }

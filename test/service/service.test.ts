@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { METHODS } from '../../main/contract/methods.ts';
 import type { LiveUpdate, MethodName } from '../../main/contract/methods.ts';
@@ -25,11 +25,11 @@ async function setUp(t: TestContext) {
 }
 
 test('every method answers as its schema says', async (t) => {
-  const { service, file } = await setUp(t);
-  const folder = dirname(file);
-  const hosts = join(folder, 'hosts');
-  await writeFile(hosts, '0.0.0.0 bad.example\n');
-  const backup = join(folder, 'backup.json');
+  const { service } = await setUp(t);
+  const send = async (text: string) => (await service.uploads.append(null, Buffer.from(text))).id;
+  const hosts = await send('0.0.0.0 bad.example\n');
+  const settings = 'lists: [{ name: New, url: "https://n.example/" }]\n';
+  const backup = await send(JSON.stringify({ kind: 'sluice-backup', version: 1, settings }));
   const inputs: Partial<Record<MethodName, unknown>> = {
     check: { name: 'listed.example' },
     'cache.inspect': { name: 'kept.example' },
@@ -42,10 +42,9 @@ test('every method answers as its schema says', async (t) => {
     'lists.accept': { name: 'New' },
     'lists.rollback': { name: 'New' },
     'catalogue.add': { id: 'urlhaus' },
-    'import.preview': { path: hosts },
-    'import.apply': { path: hosts, only: ['rules'] },
-    'settings.export': { path: backup },
-    'settings.import': { path: backup },
+    'import.preview': { upload: hosts },
+    'import.apply': { upload: hosts, only: ['rules'] },
+    'settings.import': { upload: backup },
     pause: { minutes: 5 },
     portal: { open: true },
     right: { id: 'low-ports', change: 'install' },

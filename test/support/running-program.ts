@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { authorization, learnToken } from './api.ts';
 
 export const BUILT_PROGRAM = resolve(import.meta.dirname, '../../dist/main/headless.js');
 
@@ -60,6 +61,7 @@ export async function startWith(args: string[]): Promise<RunningProgram> {
   });
   const readyMs = performance.now() - startedAt;
   const http = `http://${/http=(\S+)/.exec(ready)?.[1] ?? ''}`;
+  await learnToken(http, args[args.indexOf('--data-dir') + 1] ?? '');
   return {
     dnsPort: Number(/dns=\S*?:(\d+)(?:[\s,]|$)/.exec(ready)?.[1]),
     http,
@@ -70,7 +72,7 @@ export async function startWith(args: string[]): Promise<RunningProgram> {
     call: async (method, input = {}) => {
       const answer = await fetch(`${http}/api/${method}`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', ...authorization(http) },
         body: JSON.stringify(input),
       });
       if (!answer.ok) throw new Error(`${method}: ${await answer.text()}`);
