@@ -15,8 +15,10 @@ export const IMPORT_SECTIONS = [
   'clients',
   'records',
   'services',
+  'policies',
   'safeSearch',
   'upstreams',
+  'blocking',
 ] as const;
 export type ImportSection = (typeof IMPORT_SECTIONS)[number];
 
@@ -54,6 +56,8 @@ const file = z.strictObject({ path });
 
 const input = z.strictObject({
   path,
+  /** What the file is called, where texts of several programs look alike. Default: as in the path. */
+  name: z.string().max(255).optional(),
   /** Default: all sections. */
   only: z.array(z.enum(IMPORT_SECTIONS)).max(IMPORT_SECTIONS.length).optional(),
 });
@@ -63,6 +67,23 @@ export const IMPORT_METHODS = {
   'import.preview': { permission: 'write', input, output: importReportSchema },
   /** Adds what the file of another program has to the settings; its upstreams replace those here. */
   'import.apply': { permission: 'write', input, output: importReportSchema },
+  /** What a running import is doing. */
+  'import.status': {
+    permission: 'read',
+    input: z.strictObject({}),
+    output: z.object({
+      running: z.boolean(),
+      /** What is being read, for people; '' when nothing is. */
+      stage: z.string(),
+      elapsedMs: count,
+    }),
+  },
+  /** Ends a running import; its call fails. */
+  'import.cancel': {
+    permission: 'write',
+    input: z.strictObject({}),
+    output: z.object({ cancelled: z.boolean() }),
+  },
   /** Writes everything of this program's own into one file, readable by its owner only. */
   'settings.export': {
     permission: 'write',

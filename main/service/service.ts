@@ -250,6 +250,7 @@ export class Service implements ServiceClient {
     this.#neighbours.close();
     this.#reports.close();
     this.#live.close();
+    void this.#handlers['import.cancel']({});
     await this.#options.store.close();
   }
 

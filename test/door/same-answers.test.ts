@@ -51,6 +51,8 @@ const CALLS: [name: string, input: unknown][] = [
   ['import.preview', { path: '/no/such/file' }],
   ['import.apply', { path: 'relative', only: ['lists'] }],
   ['import.apply', { path: '/no/such/file', only: ['all'] }],
+  ['import.status', {}],
+  ['import.cancel', {}],
   ['settings.export', { path: '/no/such/folder/file' }],
   ['settings.import', { path: '/no/such/file' }],
   ['policies.list', {}],

@@ -3,6 +3,8 @@ import type { MethodOutput } from '../../main/contract/methods.ts';
 import { FakeRefusal, type MethodArguments } from './fake-refusal.ts';
 
 export function fakeImport(name: string, input: MethodArguments): unknown {
+  if (name === 'import.status') return { running: false, stage: '', elapsedMs: 0 };
+  if (name === 'import.cancel') return { cancelled: false };
   const path = String(input['path']);
   if (!path.startsWith('/')) {
     throw new FakeRefusal('IMPORT_REFUSED', `"${path}" is no whole path: begin it with /`);
