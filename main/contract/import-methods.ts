@@ -15,8 +15,10 @@ export const IMPORT_SECTIONS = [
   'clients',
   'records',
   'services',
+  'policies',
   'safeSearch',
   'upstreams',
+  'blocking',
 ] as const;
 export type ImportSection = (typeof IMPORT_SECTIONS)[number];
 
@@ -53,6 +55,8 @@ const upload = z.string().regex(/^[A-Za-z0-9_-]{22}$/, { error: 'an id that an u
 
 const input = z.strictObject({
   upload,
+  /** What the file is called, where texts of several programs look alike. Default: no name. */
+  name: z.string().max(255).optional(),
   /** Default: all sections. */
   only: z.array(z.enum(IMPORT_SECTIONS)).max(IMPORT_SECTIONS.length).optional(),
 });
@@ -71,6 +75,23 @@ export const IMPORT_METHODS = {
   'import.preview': { permission: 'write', input, output: importReportSchema },
   /** Adds what the file of another program has to the settings; its upstreams replace those here. */
   'import.apply': { permission: 'write', input, output: importReportSchema },
+  /** What a running import is doing. */
+  'import.status': {
+    permission: 'read',
+    input: z.strictObject({}),
+    output: z.object({
+      running: z.boolean(),
+      /** What is being read, for people; '' when nothing is. */
+      stage: z.string(),
+      elapsedMs: count,
+    }),
+  },
+  /** Ends a running import; its call fails. */
+  'import.cancel': {
+    permission: 'write',
+    input: z.strictObject({}),
+    output: z.object({ cancelled: z.boolean() }),
+  },
   /** Everything of this program's own as the text of one file, and a name for it. */
   'settings.export': {
     permission: 'write',

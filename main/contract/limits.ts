@@ -143,7 +143,7 @@ export const LIMITS = {
   /** UDP sockets towards upstreams, per data-plane thread, each on a random port. RFC 5452 §9.2. */
   upstreamSocketsMax: 256,
   /** Suffixes with upstreams of their own, and servers of one of them. */
-  upstreamSuffixesMax: 32,
+  upstreamSuffixesMax: 128,
   suffixServersMax: 4,
   /** Host names of encrypted upstreams whose addresses are kept. */
   hostsMax: 64,
@@ -177,10 +177,31 @@ export const LIMITS = {
   quarantinePercent: 20,
   /** ... or at least so many names that are more than half of those in use. */
   quarantineHalfNames: 5,
-  /** A file to import from, and an archive's parts unpacked together. */
-  importBytesMax: 256 * 1024 * 1024,
+  /** A file to import from. Of a database only the small tables are read, whatever its size. */
+  importBytesMax: 2 * 1024 * 1024 * 1024,
+  /** An archive to import from, and its texts unpacked together: they lie in memory. */
+  importArchiveBytesMax: 64 * 1024 * 1024,
   /** A text (YAML, TOML, JSON, hosts) in it. */
   importTextBytesMax: 16 * 1024 * 1024,
+  /** A YAML document: its parser takes a second and some 100 MiB for each. */
+  importYamlBytesMax: 4 * 1024 * 1024,
+  /** Mappings and lists in one another; the documents of all known programs need 8. */
+  importDepthMax: 32,
+  /** A longer line of a text to import is left out. */
+  importLineCharsMax: 8_192,
+  /** A longer value in a database is cut. */
+  importValueBytesMax: 4_096,
+  /** Time for reading one file before its process is ended. */
+  importMs: 60_000,
+  /** JavaScript heap of that process, and of its database. */
+  importHeapMiB: 192,
+  importDatabaseMiB: 64,
+  /** Memory of that process in all, where it can be measured. */
+  importMemoryMiB: 512,
+  /** What that process may hand back: a report, and settings of at most settingsBytesMax. */
+  importReplyBytesMax: 16 * 1024 * 1024,
+  /** Different reasons in one report; the others are counted together. */
+  importReasonsMax: 100,
   /** Files in an archive. */
   importFilesMax: 1_000,
   /** Rows read of one table of a database, and entries of one section. */
@@ -206,8 +227,8 @@ export const LIMITS = {
   clientTagsMax: 32,
   /** Groups in the settings. */
   groupsMax: 64,
-  /** Rules of one group. */
-  groupRulesMax: 1_000,
+  /** Rules of one group: all of another program's may be those of one group. */
+  groupRulesMax: 10_000,
   /** Services of the catalogue, and in one list of blocked ones. */
   servicesMax: 256,
   /** Local records in the settings. */

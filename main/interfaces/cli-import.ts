@@ -1,6 +1,7 @@
 /**
  * `sluice import` and `sluice settings`, and what they print. Used by cli.ts.
  */
+import { basename } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { IMPORT_SECTIONS, type ImportSection } from '../contract/import-methods.ts';
 import type { MethodOutput } from '../contract/methods.ts';
@@ -12,14 +13,17 @@ import { protectionText } from './cli-text.ts';
 export function addImportCommands(program: Command, cli: Printer): void {
   program
     .command('import')
-    .argument('<file>', 'of Pi-hole, AdGuard Home, blocky or uBlock; "-" reads standard input')
+    .argument(
+      '<file>',
+      'of Pi-hole, AdGuard Home, blocky, uBlock Origin, dnsmasq, unbound or dnscrypt-proxy; "-" reads standard input',
+    )
     .option('--dry-run', 'print the report, change nothing')
     .option('--only <sections>', IMPORT_SECTIONS.join(','), sections)
     .description('take over lists, rules, clients and servers of another program')
     .action((file: string, options: { dryRun?: boolean; only?: ImportSection[] }) => {
       const name = options.dryRun === true ? 'import.preview' : 'import.apply';
       return cli.show(
-        (client) => callWithFile(client, name, file, { only: options.only }),
+        (client) => callWithFile(client, name, file, { name: basename(file), only: options.only }),
         importText,
       );
     });

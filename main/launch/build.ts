@@ -21,6 +21,7 @@ const ENTRIES = [
   'log/writer-thread',
   'log/reader-thread',
   'lists/compile-thread',
+  'service/import/import-process',
   'electron/main',
 ];
 

@@ -23,3 +23,14 @@ export function parseNetwork(text: string): Network | undefined {
 export function parseNetworks(texts: readonly string[]): Network[] {
   return texts.map(parseNetwork).filter((network) => network !== undefined);
 }
+
+/** Whether all of one network lies in another. */
+export function isInside(inner: Network, outer: Network): boolean {
+  if (inner.bits < outer.bits) return false;
+  const whole = outer.bits >> 3;
+  for (let at = 0; at < whole; at++) if (inner.bytes[at] !== outer.bytes[at]) return false;
+  const rest = outer.bits & 7;
+  if (rest === 0) return true;
+  const mask = (0xff00 >> rest) & 0xff;
+  return ((inner.bytes[whole] as number) & mask) === ((outer.bytes[whole] as number) & mask);
+}

@@ -267,6 +267,7 @@ export class Service implements ServiceClient {
     this.#reports.close();
     this.#live.close();
     await this.#options.uploads.close();
+    void this.#handlers['import.cancel']({}, OWN);
     await this.#options.store.close();
   }
 

@@ -12,8 +12,10 @@ export const sectionLabels: Record<ImportSection | 'other', string> = {
   clients: 'Clients',
   records: 'Local names',
   services: 'Blocked services',
+  policies: 'Policies',
   safeSearch: 'Safe search',
   upstreams: 'Upstream servers',
+  blocking: 'Answer for blocked names',
   other: 'Other settings',
 };
 

@@ -52,6 +52,8 @@ const CALLS: [name: string, input: unknown][] = [
   ['import.preview', { path: '/etc/hosts' }],
   ['import.apply', { upload: '../../etc/hosts', only: ['lists'] }],
   ['import.apply', { upload: 'AAAAAAAAAAAAAAAAAAAAAA', only: ['all'] }],
+  ['import.status', {}],
+  ['import.cancel', {}],
   ['settings.export', {}],
   ['settings.export', { path: '/no/such/folder/file' }],
   ['settings.import', { upload: 'AAAAAAAAAAAAAAAAAAAAAA' }],

@@ -109,6 +109,11 @@ describe('options of a list', () => {
       [rankOf(exact.rules, 'ads.example'), rankOf(exact.rules, 'x.ads.example')],
       [1, 0],
     );
+    const starred = parse('*.ads.example\nplain.example\n', 'wildcard', { match: 'exact' });
+    assert.deepEqual(
+      ['x.ads.example', 'x.plain.example'].map((name) => rankOf(starred.rules, name)),
+      [1, 0],
+    );
     const allow = parse('0.0.0.0 ads.example\n', 'hosts', { action: 'allow' });
     assert.equal(rankOf(allow.rules, 'x.ads.example'), 2);
     const wide = parse('||zip^\n||co.uk^\n', 'adblock', { allowWide: true });

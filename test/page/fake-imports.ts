@@ -7,6 +7,8 @@ export function fakeImport(
   input: MethodArguments,
   uploads: readonly string[],
 ): unknown {
+  if (name === 'import.status') return { running: false, stage: '', elapsedMs: 0 };
+  if (name === 'import.cancel') return { cancelled: false };
   if (name === 'settings.export')
     return { name: 'sluice-2026-11-03.json', text: '{"all": true}\n' };
   if ((uploads[Number(input['upload']) - 1] ?? '') === '') {

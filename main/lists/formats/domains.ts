@@ -2,8 +2,9 @@
  * Lists of one name a line: `ads.example`, and its wildcard spellings `*.ads.example` and
  * `.ads.example` (formats "domains" and "wildcard").
  *
- * All of them mean the name and everything below it, or with `match: exact` the name alone. A `#` begins a comment. A line with `##` and
- * its kin directly behind a name is a browser's cosmetic rule, never a domain.
+ * All of them mean the name and everything below it; with `match: exact` a plain name means itself
+ * alone. A `#` begins a comment. A line with `##` and its kin directly behind a name is a browser's
+ * cosmetic rule, never a domain.
  */
 import { FLAG_EXACT } from '../../engine/domain-table.ts';
 import { LABEL_START, TEXT_END, TEXT_START } from '../../engine/wildcard.ts';
@@ -15,7 +16,8 @@ const STAR = 0x2a;
 const DOT = 0x2e;
 
 export function parseDomainLine(line: Line): Verdict {
-  return parseName(line, line.start, line.plainFlags);
+  const isWildcard = afterWildcard(line, line.start) > line.start;
+  return parseName(line, line.start, isWildcard ? line.flagsOf(false) : line.plainFlags);
 }
 
 /** As `parseDomainLine`; a star inside the name stands for any characters of it. */

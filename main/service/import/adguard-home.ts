@@ -1,14 +1,18 @@
 /**
  * Reads AdGuardHome.yaml, of its present and its older layouts. Called by import-file.ts.
  */
-import { isIP } from 'node:net';
-import { SAFE_ENGINES, type SafeEngine } from '../../contract/filter-words.ts';
-import { cleanTitle, ImportDraft } from './draft.ts';
-import { clientIdOf, fields, isOn, items, text, texts, type Fields } from './values.ts';
+import { cleanTitle } from './titles.ts';
+import { ImportDraft } from './draft.ts';
+import { blockedServices, safeSearch, takeClients } from './adguard-clients.ts';
+import { takeServers } from './adguard-servers.ts';
+import { addressType, fields, isOn, isSet, items, text, texts, words } from './values.ts';
+import { withoutComment, type Fields } from './values.ts';
+
+const SECTIONS = ['dns', 'filters', 'user_rules', 'filtering', 'clients', 'whitelist_filters'];
 
 /** Whether a YAML document is one of AdGuard Home. */
 export function isAdGuardHome(root: Fields): boolean {
-  return 'schema_version' in root && ('dns' in root || 'filters' in root || 'user_rules' in root);
+  return 'schema_version' in root && SECTIONS.some((section) => section in root);
 }
 
 export function readAdGuardHome(root: Fields): ImportDraft {
@@ -19,21 +23,24 @@ export function readAdGuardHome(root: Fields): ImportDraft {
   takeFilters(root, draft);
   for (const rule of texts(root['user_rules'])) takeRule(rule, draft);
   takeRewrites(filtering, draft);
-  for (const id of serviceIds(filtering['blocked_services'])) draft.addService(id);
+  const { services, policies } = blockedServices(filtering['blocked_services'], draft);
+  for (const id of services) draft.everybody.services.add(id);
+  for (const policy of policies) draft.everybody.policies.add(policy);
   draft.safeSearch = safeSearch(filtering['safe_search'] ?? filtering['safesearch_enabled']);
   takeServers(dns, draft);
   takeClients(root['clients'], draft);
+  takeAnswers(filtering, draft);
   takeNot(root, filtering, draft);
-  takeNotBlocking(filtering, draft);
   return draft;
 }
 
-/** Custom rules may be lines of a hosts file: these names alone, with an answer of their own. */
+/** Lines of a hosts file and bare names mean the names alone. */
 function takeRule(line: string, draft: ImportDraft): void {
   if (/^[!#]/.test(line)) return;
-  const [address = '', ...names] = line.replace(/\s#.*$/, '').split(/\s+/);
-  if (isIP(address) === 0 || names.length === 0) {
-    draft.addRule(line);
+  const [address = '', ...names] = words(withoutComment(line));
+  if (addressType(address) === '' || names.length === 0) {
+    const isName = /^(?:[\w-]+\.)+[\w-]+$/.test(line) && addressType(line) === '';
+    draft.addRule(isName ? `|${line}^` : line);
     return;
   }
   const answer = /^(?:0\.0\.0\.0|::)$/.test(address) ? '' : `$dnsrewrite=${address}`;
@@ -41,13 +48,17 @@ function takeRule(line: string, draft: ImportDraft): void {
 }
 
 function takeFilters(root: Fields, draft: ImportDraft): void {
-  for (const filter of items(root['filters']).map(fields)) {
-    const url = text(filter['url']);
-    draft.addList(text(filter['name']), fileUrl(url), isOn(filter['enabled']));
-  }
-  for (const filter of items(root['whitelist_filters']).map(fields)) {
-    const url = fileUrl(text(filter['url']));
-    draft.addList(text(filter['name']), url, isOn(filter['enabled']), 'allow');
+  const kinds = [
+    ['filters', 'block'],
+    ['whitelist_filters', 'allow'],
+  ] as const;
+  for (const [key, action] of kinds) {
+    for (const filter of items(root[key]).map(fields)) {
+      const url = fileUrl(text(filter['url']));
+      const enabled = isOn(filter['enabled']);
+      // Plain names of its lists mean themselves only; rules of its syntax mean what they say.
+      draft.addList(text(filter['name']), url, { enabled, action, match: 'exact' });
+    }
   }
 }
 
@@ -57,150 +68,92 @@ function fileUrl(url: string): string {
 }
 
 function takeRewrites(filtering: Fields, draft: ImportDraft): void {
+  const isAllOff = filtering['rewrites_enabled'] === false;
   for (const rewrite of items(filtering['rewrites']).map(fields)) {
     const [domain, answer] = [text(rewrite['domain']), text(rewrite['answer'])];
     const shown = `${domain} → ${answer}`;
-    if (!isOn(rewrite['enabled'])) draft.skip('records', shown, 'it is switched off');
+    if (isAllOff || !isOn(rewrite['enabled'])) draft.skip('records', shown, 'it is switched off');
     else if (answer === 'A' || answer === 'AAAA') {
       draft.skip('records', shown, 'an exception that keeps the records of the upstream');
     } else if (domain.toLowerCase() === answer.toLowerCase()) {
       draft.skip('records', shown, 'an exception of a wildcard');
-    } else draft.addRecord(domain, recordType(answer), answer);
+    } else draft.addRecord(domain, addressType(answer) || 'CNAME', answer);
   }
 }
 
-function recordType(answer: string): 'A' | 'AAAA' | 'CNAME' {
-  const family = isIP(answer);
-  if (family === 0) return 'CNAME';
-  return family === 4 ? 'A' : 'AAAA';
-}
+const ANSWERS = {
+  default: 'null-address',
+  null_ip: 'null-address',
+  nxdomain: 'nxdomain',
+  refused: 'refused',
+} as const;
 
-/** Newer layouts have a schedule beside the ids. */
-function serviceIds(value: unknown): string[] {
-  return texts(Array.isArray(value) ? value : fields(value)['ids']);
-}
-
-function safeSearch(value: unknown): ImportDraft['safeSearch'] {
-  if (value === true) return { enabled: true, engines: [...SAFE_ENGINES], youtube: 'moderate' };
-  const set = fields(value);
-  if (set['enabled'] !== true) return null;
-  return { enabled: true, engines: enginesOf(set), youtube: 'moderate' };
-}
-
-function enginesOf(set: Fields): SafeEngine[] {
-  return SAFE_ENGINES.filter((engine) => isOn(set[engine] ?? !(engine in set)));
-}
-
-function takeServers(dns: Fields, draft: ImportDraft): void {
-  for (const server of texts(dns['upstream_dns'])) takeUpstream(server, draft);
-  for (const server of texts(dns['bootstrap_dns'])) {
-    const plain = server.replace(/^udp:\/\//, '');
-    draft.addUpstream(plain, draft.bootstrap);
-  }
-  for (const server of texts(dns['fallback_dns'])) {
-    draft.skip('upstreams', server, 'a server for when others fail; add it at the end if wanted');
-  }
-  if (text(dns['upstream_dns_file']) !== '') {
-    draft.skip('upstreams', text(dns['upstream_dns_file']), 'a file of servers is not read');
-  }
-}
-
-/** "server", "# comment", "[/a.example/b.example/]server server"; "#" as server means the others. */
-function takeUpstream(line: string, draft: ImportDraft): void {
-  if (line.startsWith('#')) return;
-  const match = /^\[\/(.*)\/\](.*)$/.exec(line);
-  if (!match) {
-    draft.addUpstream(plainServer(line));
-    return;
-  }
-  const [, names = '', servers = ''] = match;
-  for (const name of names.split('/').map((one) => one.replace(/^\*\./, ''))) {
-    for (const server of servers.trim().split(/\s+/)) {
-      if (name === '' || server === '#') {
-        draft.skip('upstreams', line, 'an exception for some names has no equal here');
-      } else draft.addUpstream(plainServer(server), draft.suffixServers(name));
+/** How blocked names are answered, and answers that count as none. */
+function takeAnswers(filtering: Fields, draft: ImportDraft): void {
+  const mode = text(filtering['blocking_mode']);
+  const ttl = filtering['blocked_response_ttl'];
+  if (Object.hasOwn(ANSWERS, mode)) {
+    draft.blocking = { answer: ANSWERS[mode as keyof typeof ANSWERS] };
+    if (typeof ttl === 'number' && Number.isInteger(ttl) && ttl >= 0 && ttl <= 86_400) {
+      draft.blocking.ttlSeconds = ttl;
     }
+  } else if (mode !== '') {
+    const why = 'blocked names are not answered with an own address here';
+    draft.skip('blocking', `blocking_mode: ${mode}`, why);
   }
-}
-
-/** "1.1.1.1:53" and "udp://..." are written alike here; h3 is https. */
-function plainServer(server: string): string {
-  return server.replace(/^h3:\/\//, 'https://');
-}
-
-function takeClients(value: unknown, draft: ImportDraft): void {
-  const rows = Array.isArray(value) ? value : fields(value)['persistent'];
-  for (const client of items(rows).map(fields)) {
-    const name = cleanTitle(text(client['name']));
-    const written = Array.isArray(client['ids'])
-      ? texts(client['ids'])
-      : [text(client['ip']), text(client['mac'])].filter((id) => id !== '');
-    const ids = written.map(clientIdOf).filter((id) => id !== '');
-    for (const id of written.filter((one) => clientIdOf(one) === '')) {
-      draft.skip('clients', id, 'clients are known by address, network or MAC only');
-    }
-    for (const server of texts(client['upstreams'])) {
-      draft.skip('upstreams', `${name}: ${server}`, 'a client has no servers of its own here');
-    }
-    if (ids.length === 0) continue;
-    const tags = texts(client['tags']);
-    draft.addClient({ name, ids, tags, group: ownGroup(name, client, draft) });
+  if (isSet(filtering['aaaa_disabled'])) draft.addRule('*$dnstype=AAAA,dnsrewrite=NOERROR,wide');
+  for (const address of texts(filtering['bogus_nxdomain'])) {
+    if (addressType(address) !== '') draft.addRule(`||${address}^`);
+    else draft.skip('rules', `bogus_nxdomain: ${address}`, 'only single addresses can be taken');
   }
-}
-
-/** What a client has of its own becomes a group; '' when it has nothing of its own. */
-function ownGroup(name: string, client: Fields, draft: ImportDraft): string {
-  const hasOwn = client['use_global_settings'] === false;
-  const hasServices = client['use_global_blocked_services'] === false;
-  if (!hasOwn && !hasServices) return '';
-  const services: string[] = [];
-  if (hasServices) {
-    for (const id of serviceIds(client['blocked_services'])) draft.addService(id, services);
-  }
-  const group = draft.addGroup({
-    name: cleanTitle(`${name.slice(0, 50)} settings`),
-    services,
-    ...(hasOwn && ownFiltering(client)),
-  });
-  return group?.name ?? '';
-}
-
-function ownFiltering(client: Fields): { filtering: boolean; safeSearch: SafeEngine[] | false } {
-  const own = fields(client['safe_search']);
-  const isSafe = (own['enabled'] ?? client['safesearch_enabled']) === true;
-  return {
-    filtering: client['filtering_enabled'] !== false,
-    safeSearch: isSafe ? enginesOf(own) : false,
-  };
 }
 
 /** Settings with an effect that have no equal, or another place, here. */
 function takeNot(root: Fields, filtering: Fields, draft: ImportDraft): void {
-  if (isOn(filtering['parental_enabled'] ?? false)) {
-    draft.skip('other', 'parental_enabled', 'a service on the internet; add a list instead');
+  for (const key of ['parental_enabled', 'safebrowsing_enabled']) {
+    if (isSet(filtering[key])) {
+      draft.skip('other', key, 'a service on the internet; add a list instead');
+    }
   }
-  if (isOn(filtering['safebrowsing_enabled'] ?? false)) {
-    draft.skip('other', 'safebrowsing_enabled', 'a service on the internet; add a list instead');
+  for (const key of ['protection_enabled', 'filtering_enabled']) {
+    if (filtering[key] === false) {
+      draft.skip('other', key, 'it is switched off there; here filtering is on');
+    }
   }
-  if (isOn(fields(root['dhcp'])['enabled'] ?? false)) {
+  if (isSet(fields(root['dhcp'])['enabled'])) {
     draft.skip('other', 'dhcp', 'Sluice gives no addresses by DHCP');
   }
   for (const user of items(root['users']).map(fields)) {
-    draft.skip('other', text(user['name']), 'accounts of the web interface are not taken');
+    draft.skip(
+      'other',
+      cleanTitle(text(user['name'])),
+      'accounts of the web interface are not taken',
+    );
   }
-  for (const key of ['allowed_clients', 'disallowed_clients', 'blocked_hosts']) {
-    for (const one of texts(fields(root['dns'])[key]))
-      draft.skip('other', one, `${key} is not taken`);
-  }
+  takeNotDns(fields(root['dns']), draft);
 }
 
-function takeNotBlocking(filtering: Fields, draft: ImportDraft): void {
-  if (Object.keys(fields(fields(filtering['blocked_services'])['schedule'])).length > 1) {
-    const why = 'blocked services have no hours here; a policy has';
-    draft.skip('services', 'schedule', why);
+const NOT_TAKEN: Readonly<Record<string, string>> = {
+  enable_dnssec: 'Sluice passes DNSSEC on and leaves validation to the upstream',
+  use_dns64: 'IPv6 addresses are not made of IPv4 ones here',
+  ipset: 'addresses are not put into sets of the firewall here',
+  ipset_file: 'addresses are not put into sets of the firewall here',
+};
+/** Names that AdGuard Home's settings have when nobody has changed them. */
+const USUAL_HOSTS = new Set(['version.bind', 'id.server', 'hostname.bind']);
+
+function takeNotDns(dns: Fields, draft: ImportDraft): void {
+  for (const [key, why] of Object.entries(NOT_TAKEN)) {
+    const value = dns[key];
+    if (isSet(value) || texts(value).length > 0) draft.skip('other', key, why);
   }
-  const mode = text(filtering['blocking_mode']);
-  if (!['', 'default', 'null_ip'].includes(mode)) {
-    draft.skip('other', `blocking_mode: ${mode}`, 'set blocking.answer in the settings');
+  const subnet = dns['edns_client_subnet'];
+  if (isSet(subnet) || isSet(fields(subnet)['enabled'])) {
+    draft.skip('other', 'edns_client_subnet', 'networks of clients are not told to upstreams');
+  }
+  for (const key of ['allowed_clients', 'disallowed_clients', 'blocked_hosts']) {
+    for (const one of texts(dns[key])) {
+      if (!USUAL_HOSTS.has(one)) draft.skip('other', one, `${key} is not taken`);
+    }
   }
 }

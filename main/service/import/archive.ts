@@ -1,7 +1,7 @@
 /**
  * Takes archives apart, in memory and within bounds: zip and tar.gz. Nothing is ever written under
  * a name that an archive gives, and names that point outside of it end the import, because no real
- * backup has them. Called by import-file.ts.
+ * backup has them. Called by pi-hole.ts.
  */
 import { createInflateRaw, gunzipSync } from 'node:zlib';
 import { parseTar, type ParsedTarFileItem } from 'nanotar';
@@ -30,7 +30,7 @@ const FLAG_ENCRYPTED = 1;
 export function untar(gzip: Uint8Array, isWanted: (name: string) => boolean): ArchiveFiles {
   let tar: Buffer;
   try {
-    tar = gunzipSync(gzip, { maxOutputLength: LIMITS.importBytesMax });
+    tar = gunzipSync(gzip, { maxOutputLength: LIMITS.importArchiveBytesMax });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw refused(
@@ -66,7 +66,7 @@ export async function unzip(
   let total = 0;
   for (const entry of zipEntries(bytes)) {
     if (!isWanted(entry.name)) continue;
-    const data = await unpacked(bytes, entry, LIMITS.importBytesMax - total);
+    const data = await unpacked(bytes, entry, LIMITS.importArchiveBytesMax - total);
     total += data.length;
     files.set(entry.name, data);
   }

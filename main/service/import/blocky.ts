@@ -1,23 +1,30 @@
 /**
  * Reads blocky's configuration, with the present names of its keys and the older ones. Called by
- * import-file.ts.
+ * import-file.ts; its groups are in blocky-groups.ts.
  */
-import { isIP } from 'node:net';
-import { cleanTitle, ImportDraft } from './draft.ts';
-import { clientIdOf, fields, text, texts, type Fields } from './values.ts';
+import { takeBlocking } from './blocky-groups.ts';
+import { ImportDraft } from './draft.ts';
+import {
+  addressType,
+  commaParts,
+  durationSeconds,
+  fields,
+  linesOf,
+  text,
+  texts,
+} from './values.ts';
+import { words, type Fields } from './values.ts';
+import { fullName, readRecord, readTtl } from './zone-text.ts';
 
 const KEYS = ['upstreams', 'upstream', 'blocking', 'customDNS', 'conditional', 'bootstrapDns'];
-/** Keys with an effect of their own, which are read; others that are set are told. */
+/** Sections that are read, or say nothing about answers; others are named. */
 const READ = new Set([
-  ...KEYS,
-  'log',
-  'logLevel',
-  'ports',
-  'port',
-  'httpPort',
-  'certFile',
-  'keyFile',
+  ...[...KEYS, 'clientLookup', 'filtering', 'disableIPv6', 'log', 'logLevel', 'logFormat'],
+  ...['ports', 'port', 'httpPort', 'httpsPort', 'httpsCertFile', 'httpsKeyFile'],
+  ...['certFile', 'keyFile', 'minTlsServeVersion', 'prometheus', 'upstreamTimeout'],
 ]);
+/** Of customDNS.customTTL, when it is not set. */
+const TTL_SECONDS = 3_600;
 
 /** Whether a YAML document is one of blocky. */
 export function isBlocky(root: Fields): boolean {
@@ -26,7 +33,8 @@ export function isBlocky(root: Fields): boolean {
     'blackLists' in blocking ||
     'denylists' in blocking ||
     'clientGroupsBlock' in blocking ||
-    KEYS.filter((key) => key in root).length >= 2
+    KEYS.filter((key) => key in root).length >= 2 ||
+    'mapping' in fields(root['customDNS'])
   );
 }
 
@@ -35,23 +43,37 @@ export function readBlocky(root: Fields): ImportDraft {
   takeUpstreams(root, draft);
   takeRecords(fields(root['customDNS']), draft);
   takeConditional(fields(root['conditional']), draft);
-  takeBlocking(fields(root['blocking']), draft);
+  takeBlocking(fields(root['blocking']), fields(root['clientLookup']), draft);
+  takeTypes(root, draft);
   for (const key of Object.keys(root)) {
     if (!READ.has(key)) draft.skip('other', key, 'this section is not taken');
   }
   return draft;
 }
 
+/** The oldest layout has one list, without groups of clients. */
+const EVERYBODYS = new Set(['default', 'externalResolvers']);
+const NOT_OF_CLIENTS = 'a client has no servers of its own here';
+const STRATEGIES = { parallel_best: 'race', strict: 'in-order', random: 'spread' } as const;
+
 function takeUpstreams(root: Fields, draft: ImportDraft): void {
-  const groups = fields(fields(root['upstreams'])['groups'] ?? root['upstream']);
+  const section = fields(root['upstreams']);
+  const groups = fields(section['groups'] ?? root['upstream']);
   for (const [group, servers] of Object.entries(groups)) {
     for (const server of texts(servers)) {
-      if (group === 'default') draft.addUpstream(serverOf(server));
-      else
-        draft.skip('upstreams', `${group}: ${server}`, 'a client has no servers of its own here');
+      if (EVERYBODYS.has(group)) draft.addUpstream(serverOf(server));
+      else draft.skip('upstreams', `${group}: ${server}`, NOT_OF_CLIENTS);
     }
   }
-  const bootstrap = root['bootstrapDns'];
+  const strategy = text(section['strategy'] ?? root['upstreamStrategy']);
+  if (Object.hasOwn(STRATEGIES, strategy)) {
+    draft.strategy = STRATEGIES[strategy as keyof typeof STRATEGIES];
+  }
+  takeBootstrap(root['bootstrapDns'], draft);
+}
+
+/** Servers as text, or with their addresses beside them. */
+function takeBootstrap(bootstrap: unknown, draft: ImportDraft): void {
   const entries = Array.isArray(bootstrap) ? (bootstrap as unknown[]) : [bootstrap];
   for (const entry of entries) {
     const server = text(entry) || text(fields(entry)['upstream']);
@@ -59,7 +81,7 @@ function takeUpstreams(root: Fields, draft: ImportDraft): void {
   }
 }
 
-/** "[net:]host[:port][path][#name]" with net one of tcp+udp, tcp, udp, tcp-tls, https. */
+/** "[net:]host[:port][path][#name]" with net one of tcp+udp, udp, tcp, tcp-tls, https. */
 function serverOf(server: string): string {
   const [, net = '', rest = ''] = /^(tcp\+udp|tcp-tls|tcp|udp|https):(.*)$/s.exec(server) ?? [];
   const host = (net === '' ? server : rest).replace(/^\/\//, '');
@@ -68,112 +90,103 @@ function serverOf(server: string): string {
   return net === 'tcp' ? `tcp://${host}` : host;
 }
 
+/** A mapping holds for the name and all below it. */
 function takeRecords(custom: Fields, draft: ImportDraft): void {
-  for (const [name, value] of Object.entries(fields(custom['mapping']))) {
-    const answers = texts(value).flatMap((one) => one.split(','));
-    for (const answer of answers.map((one) => one.trim())) {
-      const family = isIP(answer);
-      if (family === 0) draft.skip('records', `${name} ${answer}`, 'it is no address');
-      else draft.addRecord(name, family === 6 ? 'AAAA' : 'A', answer);
-    }
+  const written = text(custom['customTTL']);
+  const ttl = ttlOf(written);
+  if (ttl === null) draft.skip('records', `customTTL: ${written}`, 'it is no duration');
+  const mapping = Object.entries(fields(custom['mapping']));
+  for (const [name, value] of mapping) takeMapping(name, value, ttl ?? TTL_SECONDS, draft);
+  for (const [from, to] of Object.entries(fields(custom['rewrite']))) {
+    takeRename(from, text(to), mapping, ttl ?? TTL_SECONDS, draft);
   }
-  if (text(custom['zone']) !== '') {
-    draft.skip('records', text(custom['zone']), 'records as text of a zone file are not read');
+  takeZone(text(custom['zone']), draft);
+  if (custom['filterUnmappedTypes'] === false) {
+    const why = 'other types of local names have no data here, and are not asked upstream';
+    draft.skip('records', 'filterUnmappedTypes: false', why);
   }
-  takeRenames(custom, draft);
 }
 
-function takeRenames(section: Fields, draft: ImportDraft): void {
-  for (const [from, to] of Object.entries(fields(section['rewrite']))) {
-    draft.skip('records', `${from} → ${text(to)}`, 'rewriting the ends of names has no equal here');
+/** A bare number is one of minutes. */
+function ttlOf(written: string): number | null {
+  if (written === '') return TTL_SECONDS;
+  return /^\d{1,6}$/.test(written) ? Number(written) * 60 : durationSeconds(written);
+}
+
+function takeMapping(name: string, value: unknown, ttl: number, draft: ImportDraft): void {
+  for (const answer of texts(value).flatMap(commaParts)) {
+    const type = addressType(answer);
+    if (type === '') draft.skip('records', `${name} ${answer}`, 'it is no address');
+    else draft.addSubtree(name, type, answer, ttl);
   }
 }
+
+/** Names that end in `from` are answered as if they ended in `to`. */
+function takeRename(
+  from: string,
+  to: string,
+  mapping: readonly [string, unknown][],
+  ttl: number,
+  draft: ImportDraft,
+): void {
+  const plain = to.toLowerCase();
+  let isUsed = false;
+  for (const [name, value] of mapping) {
+    const lower = name.toLowerCase();
+    const isBelow = lower.endsWith(`.${plain}`);
+    if (lower !== plain && !isBelow) continue;
+    isUsed = true;
+    takeMapping(`${lower.slice(0, lower.length - plain.length)}${from}`, value, ttl, draft);
+  }
+  if (!isUsed) draft.skip('records', `${from} → ${to}`, 'there is no mapping for it');
+}
+
+/** Lines of a zone file: "$ORIGIN", "$TTL" and "name [TTL] [IN] type data". RFC 1035 §5.1. */
+function takeZone(zone: string, draft: ImportDraft): void {
+  let origin = '';
+  let ttl = TTL_SECONDS;
+  for (const line of linesOf(zone, (why) => draft.skip('records', '', why))) {
+    const plain = line.split(';', 1)[0] ?? '';
+    const [first = '', second = ''] = words(plain);
+    if (first === '') continue;
+    if (first === '$ORIGIN') origin = second.replace(/\.$/, '');
+    else if (first === '$TTL') ttl = readTtl(second) ?? ttl;
+    else takeZoneLine(plain, origin, ttl, draft);
+  }
+}
+
+function takeZoneLine(line: string, origin: string, ttl: number, draft: ImportDraft): void {
+  const record = readRecord(line);
+  const name = fullName(record?.name ?? '', origin);
+  if (record === null || name === '') {
+    draft.skip('records', line, 'this line of a zone file is not read');
+    return;
+  }
+  const { type, data } = record;
+  const target = WITH_TARGET.has(type) ? [fullName(data.pop() ?? '', origin)] : [];
+  draft.addRecord(name, type, [...data, ...target].join(' '), record.ttl ?? ttl);
+}
+
+/** Types whose data ends in a name. */
+const WITH_TARGET = new Set<string>(['CNAME', 'PTR', 'MX', 'SRV']);
 
 function takeConditional(conditional: Fields, draft: ImportDraft): void {
   for (const [suffix, servers] of Object.entries(fields(conditional['mapping']))) {
-    for (const server of texts(servers).flatMap((one) => one.split(','))) {
+    for (const server of texts(servers).flatMap(commaParts)) {
       if (suffix === '.') {
-        draft.skip(
-          'upstreams',
-          server.trim(),
-          'servers for names without a dot have no equal here',
-        );
-      } else draft.addUpstream(serverOf(server.trim()), draft.suffixServers(suffix));
+        draft.skip('upstreams', server, 'names without a dot have no servers of their own here');
+      } else draft.addUpstream(serverOf(server), draft.suffixServers(suffix));
     }
   }
-  takeRenames(conditional, draft);
+  for (const [from, to] of Object.entries(fields(conditional['rewrite']))) {
+    const shown = `${from} → ${text(to)}`;
+    draft.skip('upstreams', shown, 'questions are not sent on under another name here');
+  }
 }
 
-function takeBlocking(blocking: Fields, draft: ImportDraft): void {
-  const denied = fields(blocking['denylists'] ?? blocking['blackLists']);
-  const allowed = fields(blocking['allowlists'] ?? blocking['whiteLists']);
-  const perClient = fields(blocking['clientGroupsBlock']);
-  const lists = new Map<string, string[]>();
-  for (const [group, sources] of Object.entries(denied)) {
-    lists.set(group, takeSources(group, texts(sources), false, draft));
-  }
-  for (const [group, sources] of Object.entries(allowed)) {
-    const names = takeSources(group, texts(sources), true, draft);
-    lists.set(group, [...(lists.get(group) ?? []), ...names]);
-  }
-  takeGroups(perClient, lists, draft);
-}
-
-/** URLs and files are lists; other texts are lines of rules. @returns the lists' names */
-function takeSources(
-  group: string,
-  sources: readonly string[],
-  isAllow: boolean,
-  draft: ImportDraft,
-): string[] {
-  const names: string[] = [];
-  for (const source of sources) {
-    const isList = /^(https?|file):\/\//.test(source) || /^\/[^\n]*[^/\n]$/.test(source);
-    if (!isList) {
-      for (const line of source.split('\n')) takeLine(line.trim(), isAllow, draft);
-    } else {
-      const url = source.startsWith('/') ? `file://${source}` : source;
-      names.push(draft.addList(group, url, true, isAllow ? 'allow' : 'block'));
-    }
-  }
-  return names.filter((name) => name !== '');
-}
-
-/** blocky means the name alone, unless a wildcard stands in front. */
-function takeLine(line: string, isAllow: boolean, draft: ImportDraft): void {
-  if (line === '' || line.startsWith('#')) return;
-  const isRegex = line.startsWith('/') && line.endsWith('/');
-  const rule = line.startsWith('*.') ? `||${line.slice(2)}^` : `|${line}^`;
-  draft.addRule(`${isAllow ? '@@' : ''}${isRegex ? line : rule}`);
-}
-
-/** Lists by client: "default" is everybody, the others are addresses, networks, or names. */
-function takeGroups(
-  perClient: Fields,
-  lists: ReadonlyMap<string, readonly string[]>,
-  draft: ImportDraft,
-): void {
-  const named = (value: unknown): string[] => texts(value).flatMap((one) => lists.get(one) ?? []);
-  for (const [key, value] of Object.entries(perClient)) {
-    const ids = key.split(',').map(clientIdOf);
-    if (key === 'default') continue;
-    if (ids.includes('')) {
-      draft.skip('clients', key, 'clients are known by address, network or MAC only');
-      continue;
-    }
-    const title = cleanTitle(texts(value).join(' + ')) || 'Unfiltered';
-    const known = draft.groups.find(({ name }) => name === title);
-    const group = known ?? draft.addGroup({ name: title, lists: named(value) });
-    if (group) draft.addClient({ name: key, ids, group: group.name });
-  }
-  keepFromOthers(perClient, named(perClient['default']), draft);
-}
-
-/** A list that only some clients have must not apply to everybody. */
-function keepFromOthers(perClient: Fields, everybody: readonly string[], draft: ImportDraft): void {
-  const isSame = draft.lists.every(({ name }) => everybody.includes(name));
-  if (Object.keys(perClient).length === 0 || isSame) return;
-  if (draft.addGroup({ name: 'Default', lists: [...everybody] })) {
-    draft.addClient({ name: 'All others', ids: ['0.0.0.0/0', '::/0'], group: 'Default' });
-  }
+/** Types of questions that get no data. */
+function takeTypes(root: Fields, draft: ImportDraft): void {
+  const types = new Set(texts(fields(root['filtering'])['queryTypes']));
+  if (root['disableIPv6'] === true) types.add('AAAA');
+  for (const type of types) draft.addRule(`*$dnstype=${type},dnsrewrite=NOERROR,wide`);
 }

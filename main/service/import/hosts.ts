@@ -2,56 +2,52 @@
  * Takes over hosts files and plain lists: addresses of a home network become local records, all
  * other names rules. Used by import-file.ts, and for the records of Pi-hole.
  */
-import { isIP } from 'node:net';
-import { LIMITS } from '../../contract/limits.ts';
 import type { ImportDraft } from './draft.ts';
+import { addressType, isSinkhole, linesOf, withoutComment, words } from './values.ts';
 
-/** Addresses that mean "this name is blocked". */
-const NOWHERE = new Set(['0.0.0.0', '::', '127.0.0.1', '::1', '127.0.1.1', '255.255.255.255']);
+/** The address that Debian gives the machine's own name. */
+const OWN_ADDRESS = '127.0.1.1';
 /** Names that every hosts file has for the machine itself. RFC 6761, RFC 4291 §2.7.1. */
 const OWN_NAMES = /^(localhost|localhost\..*|ip6-.*|broadcasthost|local|.*\.localdomain)$/i;
 
 /** Takes the records of a hosts file; entries of this machine and of blocked names are passed over. */
 export function takeHosts(content: string, draft: ImportDraft): void {
-  for (const { address, names } of hostsLines(content)) {
-    if (NOWHERE.has(address)) continue;
-    for (const name of names) takeRecord(address, name, draft);
+  for (const line of linesOf(content, (why) => draft.skip('records', '', why))) {
+    const entry = hostsEntry(line);
+    if (!entry || isSinkhole(entry.address)) continue;
+    for (const name of entry.names) takeRecord(entry.address, name, draft);
   }
 }
 
 /** Takes each line: an entry of a hosts file, or else a rule. */
 export function takePlainList(content: string, draft: ImportDraft): void {
-  const lines = content.split(/\r?\n/);
-  for (const line of lines.slice(0, LIMITS.importRowsMax)) takeLine(line.trim(), draft);
-  if (lines.length > LIMITS.importRowsMax) {
-    draft.skip('rules', '', 'the file is too long; add it as a list instead');
+  for (const line of linesOf(content, (why) => draft.skip('rules', '', why))) {
+    takeLine(line, draft);
   }
 }
 
 function takeLine(line: string, draft: ImportDraft): void {
-  if (line === '' || /^[!;[]|^#(?!#|@#|\?#|\$#)/.test(line)) return;
-  const [entry] = hostsLines(line);
+  if (/^[!;[]|^#(?!#|@#|\?#|\$#)/.test(line)) return;
+  const entry = hostsEntry(line);
   if (!entry) {
-    draft.addRule(line.replace(/\s+#.*$/, ''));
+    draft.addRule(withoutComment(line));
     return;
   }
-  const isBlocked = NOWHERE.has(entry.address);
+  if (entry.address === OWN_ADDRESS) return;
   for (const name of entry.names) {
-    if (!isBlocked) takeRecord(entry.address, name, draft);
-    else if (!OWN_NAMES.test(name)) draft.addRule(`||${name}^`);
+    if (!isSinkhole(entry.address)) takeRecord(entry.address, name, draft);
+    // A hosts file says nothing about names below.
+    else if (!OWN_NAMES.test(name)) draft.addRule(`|${name}^`);
   }
 }
 
 function takeRecord(address: string, name: string, draft: ImportDraft): void {
-  if (!OWN_NAMES.test(name)) draft.addRecord(name, isIP(address) === 6 ? 'AAAA' : 'A', address);
+  const type = addressType(address);
+  if (type !== '' && !OWN_NAMES.test(name)) draft.addRecord(name, type, address);
 }
 
-function hostsLines(content: string): { address: string; names: string[] }[] {
-  return content
-    .split('\n')
-    .slice(0, LIMITS.importRowsMax)
-    .flatMap((line) => {
-      const [address = '', ...names] = line.replace(/#.*$/, '').trim().split(/\s+/);
-      return isIP(address) === 0 || names.length === 0 ? [] : [{ address, names }];
-    });
+function hostsEntry(line: string): { address: string; names: string[] } | null {
+  const hash = line.indexOf('#');
+  const [address = '', ...names] = words(hash < 0 ? line : line.slice(0, hash));
+  return addressType(address) === '' || names.length === 0 ? null : { address, names };
 }

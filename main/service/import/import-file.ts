@@ -1,103 +1,120 @@
 /**
- * Reads a file of another program, whichever it is, within bounds. Called by import-methods.ts.
+ * Reads a file of another program, whichever it is: what is in it decides, its name helps where texts
+ * look alike. Called in the process that reads imports (import-process.ts).
  */
-import { open } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { AppError } from '../../contract/errors.ts';
 import { LIMITS } from '../../contract/limits.ts';
 import { readServices } from '../services.ts';
 import { isAdGuardHome, readAdGuardHome } from './adguard-home.ts';
 import { isBlocky, readBlocky } from './blocky.ts';
+import { readDnscryptProxy } from './dnscrypt-proxy.ts';
+import { isDnsmasq, readDnsmasq } from './dnsmasq.ts';
+import { readDocument } from './document.ts';
 import { ImportDraft } from './draft.ts';
 import { takePlainList } from './hosts.ts';
+import {
+  isPiHoleSettings,
+  readGravity,
+  readPiHoleText,
+  readTeleporterTar,
+  readTeleporterZip,
+} from './pi-hole.ts';
+import { bytesSource, readAll, type ImportSource } from './source.ts';
 import { isUblock, readUblock } from './ublock.ts';
-import { fields, type Fields } from './values.ts';
+import { isUnbound, readUnbound } from './unbound.ts';
+import type { Fields } from './values.ts';
 
-const ALIASES_MAX = 100;
-/** Where section [dns] of pihole.toml begins, behind a few lines of comments. */
-const TOML_HEAD_BYTES = 4_096;
+/** Gets what is being read now, for people. */
+export type OnStage = (stage: string) => void;
 
-/**
- * @param path  absolute; a regular file
- * @throws AppError IMPORT_REFUSED
- */
-export async function readImport(path: string): Promise<ImportDraft> {
-  if (!isAbsolute(path)) throw refused(`write the whole path of the file, not "${path}"`);
-  return readImportBytes(await readBounded(path));
+/** Enough to tell the kinds apart. */
+const HEAD_BYTES = 65_536;
+
+export interface ReadOptions {
+  readonly onStage?: OnStage;
+  /** False: lists that are files on this machine are not taken, because not everybody may read them. */
+  readonly takesFiles?: boolean;
 }
 
-/** As `readImport`, by what is in the file. */
-export async function readImportBytes(bytes: Uint8Array): Promise<ImportDraft> {
+/** @throws AppError IMPORT_REFUSED */
+export async function readImport(
+  source: ImportSource,
+  { onStage = () => undefined, takesFiles = true }: ReadOptions = {},
+): Promise<ImportDraft> {
   readServices(parseYaml);
-  const head = Buffer.from(bytes.subarray(0, 16));
-  if (head.toString('latin1').startsWith('SQLite format 3\0')) {
-    const { readGravity } = await import('./pi-hole.ts');
-    return readGravity(bytes);
-  }
-  if (head[0] === 0x1f && head[1] === 0x8b) {
-    const { readTeleporterTar } = await import('./pi-hole.ts');
-    return readTeleporterTar(bytes);
-  }
-  if (head.toString('latin1', 0, 4) === 'PK\u0003\u0004') {
-    const { readTeleporterZip } = await import('./pi-hole.ts');
-    return readTeleporterZip(bytes);
-  }
-  if (/^\[dns\]\s*$/m.test(Buffer.from(bytes.subarray(0, TOML_HEAD_BYTES)).toString('latin1'))) {
-    const { readPiHoleToml } = await import('./pi-hole.ts');
-    return readPiHoleToml(bytes);
-  }
-  return readText(bytes);
-}
-
-function readText(bytes: Uint8Array): ImportDraft {
-  if (bytes.length > LIMITS.importTextBytesMax) throw refused('the file is too long for a text');
-  const content = Buffer.from(bytes)
-    .toString('utf8')
-    .replace(/^\ufeff/, '');
-  if (content.includes('\0')) throw refused('the file is of no known kind');
-  const root = mapping(content);
-  if (root && isUblock(root)) return readUblock(root);
-  if (root && isAdGuardHome(root)) return readAdGuardHome(root);
-  if (root && isBlocky(root)) return readBlocky(root);
-  const draft = new ImportDraft('list of names');
-  takePlainList(content, draft);
-  if (draft.rules.length + draft.records.length === 0) {
-    throw refused('the file is of no known kind: it has no settings, names or rules');
-  }
+  const draft = await readAny(source, onStage);
+  onStage('working out who gets what');
+  if (!takesFiles) draft.leaveOutFiles();
+  draft.settle();
   return draft;
 }
 
-/** The document as a mapping, when it is YAML or JSON with one at its root. */
-function mapping(content: string): Fields | null {
-  if (!/^\s*(\{|[\w-]+\s*:|---|#|%)/.test(content)) return null;
-  try {
-    const value: unknown = content.trimStart().startsWith('{')
-      ? JSON.parse(content)
-      : parseYaml(content, { maxAliasCount: ALIASES_MAX, logLevel: 'error' });
-    const root = fields(value);
-    return Object.keys(root).length > 0 ? root : null;
-  } catch {
-    return null; // A list of names is no YAML; what is neither is refused by the caller.
-  }
+/** As `readImport`. */
+export function readImportBytes(bytes: Uint8Array, name = ''): Promise<ImportDraft> {
+  return readImport(bytesSource(bytes, name));
 }
 
-async function readBounded(path: string): Promise<Uint8Array> {
-  try {
-    const file = await open(path, 'r');
-    try {
-      const info = await file.stat();
-      if (!info.isFile()) throw refused(`${path} is no file`);
-      if (info.size > LIMITS.importBytesMax) throw refused(`${path} is too large`);
-      return await file.readFile();
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    const said = error instanceof Error ? error.message : String(error);
-    throw refused(`${path} cannot be read: ${said}`);
+async function readAny(source: ImportSource, onStage: OnStage): Promise<ImportDraft> {
+  const head = source.read(0, 16);
+  if (head.toString('latin1').startsWith('SQLite format 3\0')) {
+    return readGravity(source, onStage);
   }
+  if (head[0] === 0x1f && head[1] === 0x8b) {
+    onStage('unpacking the archive');
+    return readTeleporterTar(readAll(source, LIMITS.importArchiveBytesMax));
+  }
+  if (head.toString('latin1', 0, 4) === 'PK\u0003\u0004') {
+    onStage('unpacking the archive');
+    return readTeleporterZip(readAll(source, LIMITS.importArchiveBytesMax), onStage);
+  }
+  return readText(source, onStage);
+}
+
+function readText(source: ImportSource, onStage: OnStage): ImportDraft {
+  const content = readAll(source, LIMITS.importTextBytesMax)
+    .toString('utf8')
+    .replace(/^\ufeff/, '');
+  if (content.includes('\0')) throw refused('the file is of no known kind');
+  onStage('reading the text');
+  return readSettings(content) ?? readNames(content, source.name);
+}
+
+/** By what only the settings of one program have; null for anything else. */
+function readSettings(content: string): ImportDraft | null {
+  const head = content.slice(0, HEAD_BYTES);
+  if (isPiHoleSettings(head)) return readPiHoleText(content);
+  const root = readDocument(content);
+  const known = root === null ? undefined : DOCUMENTS.find(([is]) => is(root));
+  if (root !== null && known) return known[1](root);
+  if (isUnbound(head)) return readUnbound(content);
+  return isDnsmasq(head) ? readDnsmasq(content) : null;
+}
+
+const DOCUMENTS: readonly [(root: Fields) => boolean, (root: Fields) => ImportDraft][] = [
+  [isUblock, readUblock],
+  [isAdGuardHome, readAdGuardHome],
+  [isBlocky, readBlocky],
+];
+
+/** Lists of names, which look alike. */
+function readNames(content: string, name: string): ImportDraft {
+  const draft = readDnscryptProxy(content, name) ?? plainList(content);
+  if (draft.everybody.rules.size + draft.records.length + suffixCount(draft) > 0) return draft;
+  const [lost] = draft.notes.all;
+  const example = lost?.examples[0] ?? '';
+  const why = lost ? `, e.g. ${example === '' ? '' : `"${example}": `}${lost.why}` : '';
+  throw refused(`the file is of no known kind: it has no settings, names or rules${why}`);
+}
+
+function suffixCount({ suffixes }: ImportDraft): number {
+  return Object.keys(suffixes).length;
+}
+
+function plainList(content: string): ImportDraft {
+  const draft = new ImportDraft('list of names');
+  takePlainList(content, draft);
+  return draft;
 }
 
 function refused(why: string): AppError {

@@ -1,13 +1,18 @@
 /**
  * Merges what was found in another program's file into the settings: adds what is new, leaves out
- * what is there, and replaces the upstreams. Pure; run for a preview, and inside the edit.
+ * what is there, and replaces the upstreams. Pure; run in the process that read the file.
+ *
+ * When the file has lists or rules that only some clients get, its group of all others stands for
+ * everybody that the settings know, too: else those would get what is not theirs.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Config } from '../../contract/config.ts';
+import type { Config, ListSource } from '../../contract/config.ts';
 import { IMPORT_SECTIONS, type ImportSection } from '../../contract/import-methods.ts';
 import { LIMITS } from '../../contract/limits.ts';
 import { settingsConflict } from '../settings-conflicts.ts';
-import { freeName, SkipNotes, type ImportDraft, type NotTaken } from './draft.ts';
+import { SkipNotes, type ImportDraft, type NotTaken } from './draft.ts';
+import { dropServer, mergeServers } from './merge-servers.ts';
+import { freeName } from './titles.ts';
 
 export interface ImportPlan {
   /** The settings afterwards. */
@@ -25,8 +30,12 @@ export interface Taken {
   readonly examples: string[];
 }
 
+type Group = Config['groups'][number];
+type Client = Config['clients'][number];
+
 /** Times an entry that does not go with the others is left out, before giving up. */
 const CONFLICTS_MAX = 1_000;
+const ONLY_SOME = 'it is for some clients only; take groups and clients as well';
 
 /** Changes neither argument. */
 export function planImport(
@@ -34,7 +43,7 @@ export function planImport(
   draft: ImportDraft,
   only: readonly ImportSection[] = IMPORT_SECTIONS,
 ): ImportPlan {
-  const merger = new Merger(structuredClone(config), draft);
+  const merger = new Merger(structuredClone(config), draft, only);
   for (const section of IMPORT_SECTIONS) {
     if (only.includes(section)) merger.merge(section);
     else merger.leaveOut(section);
@@ -47,29 +56,47 @@ class Merger {
   readonly #draft: ImportDraft;
   readonly #notes: SkipNotes;
   readonly #taken: Taken[] = [];
-  /** Names of the draft's lists → names in the settings. */
+  /** Whether who gets what is taken, too. */
+  readonly #withClients: boolean;
+  /** Names of the draft's lists and groups → names in the settings. */
   readonly #listNames = new Map<string, string>();
+  readonly #groupNames = new Map<string, string>();
+  /** Lists that everybody had before. */
+  readonly #listsBefore: readonly string[];
+  readonly #dnsBefore: Config['dns'];
   /** What was added, and how the report shows it. */
   readonly #added = new Map<unknown, string>();
 
-  constructor(config: Config, draft: ImportDraft) {
+  constructor(config: Config, draft: ImportDraft, only: readonly ImportSection[]) {
     this.#config = config;
     this.#draft = draft;
+    this.#dnsBefore = structuredClone(config.dns);
     this.#notes = new SkipNotes(draft.notes.all);
+    this.#withClients = only.includes('groups') && only.includes('clients');
+    this.#listsBefore = config.lists.filter(({ enabled }) => enabled).map(({ name }) => name);
     for (const list of draft.lists) {
-      const known = config.lists.find(({ url }) => url === list.url);
+      const known = config.lists.find(
+        ({ url, action = 'block' }) => url === list.url && action === (list.action ?? 'block'),
+      );
       if (known) this.#listNames.set(list.name, known.name);
     }
   }
 
   merge(section: ImportSection): void {
     const taken: Taken = { section, count: 0, known: 0, replaced: 0, examples: [] };
-    switch (section) {
+    this.#mergeInto(taken);
+    if (taken.count + taken.known > 0) this.#taken.push(taken);
+  }
+
+  #mergeInto(taken: Taken): void {
+    const { everybody, rules, services } = this.#draft;
+    const all = this.#withClients;
+    switch (taken.section) {
       case 'lists':
         this.#mergeLists(taken);
         break;
       case 'rules':
-        this.#mergeTexts(taken, this.#config.rules, this.#draft.rules, LIMITS.rulesMax);
+        this.#mergeTexts(taken, 'rules', all ? rules : [...everybody.rules], LIMITS.rulesMax);
         break;
       case 'groups':
         this.#mergeGroups(taken);
@@ -81,15 +108,25 @@ class Merger {
         this.#mergeRecords(taken);
         break;
       case 'services':
-        this.#mergeTexts(taken, this.#config.services, this.#draft.services, LIMITS.servicesMax);
+        this.#mergeTexts(
+          taken,
+          'services',
+          all ? services : [...everybody.services],
+          LIMITS.servicesMax,
+        );
+        break;
+      case 'policies':
+        this.#mergePolicies(taken);
         break;
       case 'safeSearch':
         this.#mergeSafeSearch(taken);
         break;
       case 'upstreams':
-        this.#mergeServers(taken);
+        mergeServers(this.#config, this.#draft, taken, this.#notes);
+        break;
+      case 'blocking':
+        this.#mergeBlocking(taken);
     }
-    if (taken.count + taken.known > 0) this.#taken.push(taken);
   }
 
   /** Notes what was not asked for, so that the report has everything of the file. */
@@ -101,6 +138,7 @@ class Merger {
 
   /** Leaves out entries that do not go with the others, one by one. */
   finish(): ImportPlan {
+    if (this.#withClients) this.#keepFromOthers();
     for (let round = 0; round < CONFLICTS_MAX; round++) {
       const conflict = settingsConflict(this.#config);
       if (!conflict) break;
@@ -111,65 +149,137 @@ class Merger {
   }
 
   #mergeLists(taken: Taken): void {
+    const { everybody } = this.#draft;
+    const { lists } = this.#config;
     for (const list of this.#draft.lists) {
-      const { lists } = this.#config;
-      if (this.#listNames.has(list.name)) {
-        taken.known++;
-        continue;
+      const known = lists.find(({ name }) => name === this.#listNames.get(list.name));
+      if (known) this.#mergeKnownList(taken, known, list);
+      else if (!this.#withClients && everybody.lists?.has(list.name) === false) {
+        this.#notes.add('lists', list.url, ONLY_SOME);
+      } else if (!this.#isFull('lists', list.url, lists, LIMITS.listsMax)) {
+        const name = freeName(list.name, (other) => lists.some((one) => one.name === other));
+        this.#listNames.set(list.name, name);
+        this.#add(taken, lists, { ...list, name }, `${name} ${list.url}`);
       }
-      if (lists.length >= LIMITS.listsMax) {
-        this.#notes.add(
-          'lists',
-          list.url,
-          `only ${String(LIMITS.listsMax)} can be in the settings`,
-        );
-        continue;
-      }
-      const name = freeName(list.name, (other) => lists.some((one) => one.name === other));
-      this.#listNames.set(list.name, name);
-      this.#add(taken, lists, { ...list, name }, `${name} ${list.url}`);
     }
   }
 
-  #mergeTexts(taken: Taken, there: string[], found: readonly string[], max: number): void {
+  /** The settings have a list with this URL, and keep how they use it. */
+  #mergeKnownList(taken: Taken, known: ListSource, found: ListSource): void {
+    taken.known++;
+    if (known.enabled !== found.enabled || known.match !== found.match) {
+      const why = 'in the settings already, and used there as before (enabled, match)';
+      this.#notes.add('lists', found.url, why);
+    }
+  }
+
+  #mergeTexts(
+    taken: Taken,
+    section: 'rules' | 'services',
+    found: readonly string[],
+    max: number,
+  ): void {
+    const there = this.#config[section];
     const known = new Set(there);
     for (const text of found) {
       if (known.has(text)) taken.known++;
-      else if (there.length >= max) {
-        this.#notes.add(taken.section, text, `only ${String(max)} can be in the settings`);
-      } else this.#add(taken, there, text, text);
+      else if (!this.#isFull(section, text, there, max)) this.#add(taken, there, text, text);
     }
   }
 
   #mergeGroups(taken: Taken): void {
-    for (const group of this.#draft.groups) {
-      const { groups, clients } = this.#config;
-      if (groups.some(({ name }) => name === group.name)) {
+    const { groups, clients } = this.#config;
+    const isName = (name: string): boolean =>
+      groups.some((one) => one.name === name) || clients.some((one) => one.name === name);
+    for (const found of this.#draft.groups) {
+      const lists = found.lists?.flatMap((name) => this.#listNames.get(name) ?? []);
+      const group = { ...found, ...(lists && { lists }) };
+      const same = groups.find((other) => this.#isSameGroup(group, other));
+      if (same) {
         taken.known++;
-        continue;
+        this.#groupNames.set(found.name, same.name);
+      } else if (!this.#isFull('groups', group.name, groups, LIMITS.groupsMax)) {
+        const name = freeName(group.name, isName);
+        this.#groupNames.set(found.name, name);
+        this.#add(taken, groups, { ...group, name }, name);
       }
-      if (clients.some(({ name }) => name === group.name)) {
-        this.#notes.add('groups', group.name, 'a client has the name');
-        continue;
-      }
-      const lists = group.lists?.flatMap((name) => this.#listNames.get(name) ?? []);
-      this.#add(taken, groups, { ...group, ...(lists && { lists }) }, group.name);
     }
+  }
+
+  /** Taken over before. That of all others may have lists of the settings beside its own. */
+  #isSameGroup(group: Group, other: Group): boolean {
+    const sameName = other.name === group.name || other.name.startsWith(`${group.name} `);
+    if (!sameName) return false;
+    const isOthers = group.name === this.#draft.othersGroup;
+    const lists = isOthers
+      ? other.lists?.filter((name) => group.lists?.includes(name) ?? false)
+      : other.lists;
+    const renamed = { ...other, name: group.name, ...(lists && { lists }) };
+    return isDeepStrictEqual(renamed, group);
   }
 
   #mergeClients(taken: Taken): void {
     const { clients, groups } = this.#config;
+    const isName = (name: string): boolean =>
+      clients.some((one) => one.name === name) || groups.some((one) => one.name === name);
     for (const client of this.#draft.clients) {
-      if (
-        clients.some(({ name, ids }) => name === client.name || ids.join() === client.ids.join())
-      ) {
-        taken.known++;
-        continue;
+      const group = client.group === '' ? '' : this.#groupNames.get(client.group);
+      const same = clients.find(({ ids }) => ids.join() === client.ids.join());
+      if (group === undefined) this.#notes.add('clients', client.name, 'its group is not taken');
+      else if (same) this.#mergeKnownClient(taken, same, group);
+      else if (!this.#isFull('clients', client.name, clients, LIMITS.clientsMax)) {
+        const name = freeName(client.name, isName);
+        this.#add(taken, clients, { ...client, name, group }, `${name} ${client.ids.join(' ')}`);
       }
-      const isGroupThere = groups.some(({ name }) => name === client.group);
-      const group = isGroupThere ? client.group : '';
-      this.#add(taken, clients, { ...client, group }, `${client.name} ${client.ids.join(' ')}`);
     }
+  }
+
+  /** The settings have a client with these ids. Without a group it joins that of the file. */
+  #mergeKnownClient(taken: Taken, client: Client, group: string): void {
+    if (client.group === group || group === '') taken.known++;
+    else if (client.group === '') {
+      client.group = group;
+      this.#note(taken, `${client.name} joins ${group}`);
+    } else {
+      this.#notes.add('clients', client.name, 'the settings have it in a group of their own');
+    }
+  }
+
+  /**
+   * Clients and groups of the settings that have all lists would get those of some clients, too: the
+   * clients without a group join that of all others, the groups keep what they have.
+   */
+  #keepFromOthers(): void {
+    const { othersGroup } = this.#draft;
+    const { groups } = this.#config;
+    const others = groups.find(({ name }) => name === this.#groupNames.get(othersGroup));
+    if (othersGroup === '' || !others) return;
+    if (others.lists) this.#keepLists(others, others.lists);
+    const taken = this.#taken.find(({ section }) => section === 'clients');
+    for (const client of this.#config.clients) {
+      if (client.group !== '' || this.#added.has(client)) continue;
+      client.group = others.name;
+      if (taken) this.#note(taken, `${client.name} joins ${others.name}`);
+    }
+  }
+
+  #keepLists(others: Group, lists: readonly string[]): void {
+    const isNew = this.#added.has(others);
+    if (isNew) others.lists = [...new Set([...lists, ...this.#listsBefore])];
+    for (const group of this.#config.groups) {
+      if (this.#added.has(group) || group.lists) continue;
+      group.lists = this.#listsOfAll(isNew);
+    }
+  }
+
+  /** What everybody has. @param isNew  the group of all others was not there before */
+  #listsOfAll(isNew: boolean): string[] {
+    const { everybody, lists } = this.#draft;
+    const some = lists.filter(({ name }) => everybody.lists?.has(name) === false);
+    const notOurs = new Set(isNew ? [] : some.map(({ name }) => this.#listNames.get(name)));
+    const before = this.#listsBefore.filter((name) => !notOurs.has(name));
+    const found = [...(everybody.lists ?? [])].flatMap((name) => this.#listNames.get(name) ?? []);
+    return [...new Set([...before, ...found])];
   }
 
   #mergeRecords(taken: Taken): void {
@@ -178,54 +288,60 @@ class Merger {
       `${one.name.toLowerCase()} ${one.type} ${one.value}`;
     const known = new Set(records.map(keyOf));
     for (const record of this.#draft.records) {
-      if (known.has(keyOf(record))) taken.known++;
-      else this.#add(taken, records, record, keyOf(record));
+      const key = keyOf(record);
+      if (known.has(key)) taken.known++;
+      else if (!this.#isFull('records', key, records, LIMITS.recordsMax)) {
+        this.#add(taken, records, record, key);
+      }
+    }
+  }
+
+  #mergePolicies(taken: Taken): void {
+    const { policies } = this.#config;
+    for (const found of this.#draft.policies) {
+      const clients = found.clients.flatMap((name) => this.#groupNames.get(name) ?? []);
+      const policy = { ...found, clients };
+      const same = policies.some((other) =>
+        isDeepStrictEqual({ ...other, name: policy.name }, policy),
+      );
+      if (same) taken.known++;
+      else if (clients.length < found.clients.length) {
+        this.#notes.add('policies', policy.name, 'its groups are not taken');
+      } else if (!this.#isFull('policies', policy.name, policies, LIMITS.policiesMax)) {
+        const isName = (name: string): boolean => policies.some((other) => other.name === name);
+        const name = freeName(policy.name, isName);
+        this.#add(taken, policies, { ...policy, name }, name);
+      }
     }
   }
 
   #mergeSafeSearch(taken: Taken): void {
     const { safeSearch } = this.#draft;
     if (!safeSearch) return;
-    if (this.#config.safeSearch.enabled) taken.known++;
-    else {
+    if (isDeepStrictEqual(this.#config.safeSearch, safeSearch)) taken.known++;
+    else if (this.#config.safeSearch.enabled) {
+      const engines = safeSearch.engines.join(', ');
+      this.#notes.add('safeSearch', engines, 'the settings have theirs switched on');
+    } else {
       this.#config.safeSearch = safeSearch;
       taken.count++;
       taken.examples.push(...safeSearch.engines.slice(0, LIMITS.importExamplesMax));
     }
   }
 
-  #mergeServers(taken: Taken): void {
-    const { dns } = this.#config;
-    const { upstreams, bootstrap, suffixes } = this.#draft;
-    const replace = (there: string[], found: readonly string[]): void => {
-      if (found.length === 0 || isDeepStrictEqual(there, found)) {
-        taken.known += found.length;
-        return;
-      }
-      taken.replaced += there.length;
-      const before = new Set(there.splice(0));
-      for (const server of found) {
-        if (before.has(server)) taken.known++;
-        else this.#note(taken, server);
-        there.push(server);
-      }
-    };
-    replace(dns.upstreams, upstreams);
-    replace(dns.bootstrap, bootstrap);
-    for (const [suffix, servers] of Object.entries(suffixes)) {
-      if (servers.length === 0) continue;
-      if (!(suffix in dns.suffixes) && Object.keys(dns.suffixes).length >= MAX_SUFFIXES) {
-        this.#notes.add('upstreams', suffix, `only ${String(MAX_SUFFIXES)} suffixes can be set`);
-        continue;
-      }
-      if (isDeepStrictEqual(dns.suffixes[suffix], servers)) {
-        taken.known++;
-        continue;
-      }
-      taken.replaced += dns.suffixes[suffix]?.length ?? 0;
-      dns.suffixes[suffix] = servers;
-      this.#note(taken, `${suffix}: ${servers.join(', ')}`);
-    }
+  #mergeBlocking(taken: Taken): void {
+    const { blocking } = this.#draft;
+    if (!blocking) return;
+    const wanted = { ...this.#config.blocking, ...blocking };
+    if (isDeepStrictEqual(wanted, this.#config.blocking)) taken.known++;
+    else this.#note(taken, `${wanted.answer} for ${String(wanted.ttlSeconds)} s`);
+    this.#config.blocking = wanted;
+  }
+
+  #isFull(section: ImportSection, text: string, there: readonly unknown[], max: number): boolean {
+    if (there.length < max) return false;
+    this.#notes.add(section, text, `only ${String(max)} can be in the settings`);
+    return true;
   }
 
   #add<Entry>(taken: Taken, there: Entry[], entry: Entry, text: string): void {
@@ -242,6 +358,7 @@ class Merger {
   /** Takes out the entry that a conflict is about, if it is one of the imported ones. */
   #dropEntry(path: readonly (string | number)[], why: string): boolean {
     const [section, index] = path;
+    if (section === 'dns') return this.#dropServer(path, why);
     if (!isMergedSection(section) || typeof index !== 'number') return false;
     const entries: unknown[] = this.#config[section];
     // What was there before is never taken away.
@@ -257,10 +374,20 @@ class Merger {
     this.#notes.add(section, text, why);
     return true;
   }
+
+  #dropServer(path: readonly (string | number)[], why: string): boolean {
+    const server = dropServer(this.#config.dns, this.#dnsBefore, path);
+    if (server === '') return false;
+    const taken = this.#taken.find((one) => one.section === 'upstreams');
+    if (taken) taken.count = Math.max(0, taken.count - 1);
+    this.#notes.add('upstreams', server, why);
+    return true;
+  }
 }
 
-const MAX_SUFFIXES = LIMITS.upstreamSuffixesMax;
-const MERGED = ['lists', 'rules', 'groups', 'clients', 'records', 'services'] as const;
+const MERGED = [
+  ...(['lists', 'rules', 'groups', 'clients', 'records', 'services', 'policies'] as const),
+];
 
 function isMergedSection(section: unknown): section is (typeof MERGED)[number] {
   return MERGED.includes(section as (typeof MERGED)[number]);

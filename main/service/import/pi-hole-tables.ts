@@ -2,84 +2,109 @@
  * Takes over the tables of Pi-hole: lists, domains, groups and clients, whether they come from
  * gravity.db (version 5 and 6) or from the JSON files of a version 5 Teleporter archive.
  *
- * Pi-hole's group 0 applies to all clients without groups of their own; a client of several groups
- * gets what all of them have. Here a client has one group, so such clients get a group of their own.
+ * Pi-hole's group 0 applies to all clients that it does not know; a client that it knows gets what
+ * its groups have and nothing else. Here a client has one group, so one of several groups gets a
+ * group of their sum.
  */
 import { LIMITS } from '../../contract/limits.ts';
-import { cleanTitle, type ImportDraft } from './draft.ts';
+import type { ImportDraft } from './draft.ts';
 import { piHoleRule } from './pi-hole-rules.ts';
+import { NO_SHARE, type Member, type Share } from './share.ts';
+import { cleanTitle } from './titles.ts';
 import { clientIdOf, isOn, text, type Fields } from './values.ts';
 
-/** Rows by table. */
-export interface PiHoleTables {
-  readonly group: readonly Fields[];
-  readonly adlist: readonly Fields[];
-  readonly domainlist: readonly Fields[];
-  readonly client: readonly Fields[];
-  readonly adlist_by_group: readonly Fields[];
-  readonly domainlist_by_group: readonly Fields[];
-  readonly client_by_group: readonly Fields[];
-}
+/** Columns that are read, by table. */
+export const COLUMNS = {
+  group: ['id', 'enabled', 'name'],
+  adlist: ['id', 'address', 'enabled', 'comment', 'type'],
+  domainlist: ['id', 'type', 'domain', 'enabled'],
+  client: ['id', 'ip', 'comment'],
+  adlist_by_group: ['adlist_id', 'group_id'],
+  domainlist_by_group: ['domainlist_id', 'group_id'],
+  client_by_group: ['client_id', 'group_id'],
+} as const satisfies Record<string, readonly string[]>;
 
+export type TableName = keyof typeof COLUMNS;
+/** Rows by table. */
+export type PiHoleTables = Readonly<Record<TableName, readonly Fields[]>>;
 /** Names of those tables, as in the database. */
-export const PI_HOLE_TABLES = [
-  ...['group', 'adlist', 'domainlist', 'client'],
-  ...['adlist_by_group', 'domainlist_by_group', 'client_by_group'],
-] as (keyof PiHoleTables)[];
+export const PI_HOLE_TABLES = Object.keys(COLUMNS) as TableName[];
 
 const DEFAULT_GROUP = 0;
 const ADLIST_ALLOW = 1;
-const EVERYBODY = ['0.0.0.0/0', '::/0'];
+const REGEX_DENY = 3;
+const NOT_KNOWN = 'clients are known by address, network or MAC only';
 
 interface GroupContent {
   readonly title: string;
   readonly isEnabled: boolean;
-  readonly lists: string[];
-  readonly rules: string[];
+  readonly lists: Set<string>;
+  readonly rules: Set<string>;
 }
 
+type Groups = ReadonlyMap<number, GroupContent>;
+
 export function takePiHoleTables(tables: PiHoleTables, draft: ImportDraft): void {
-  const groups = new Map<number, GroupContent>();
-  for (const row of tables.group) {
-    const title = cleanTitle(text(row['name'])) || `Group ${text(row['id'])}`;
-    const content = { title, isEnabled: isOn(row['enabled']), lists: [], rules: [] };
-    groups.set(Number(row['id']), content);
-    if (!content.isEnabled) draft.skip('groups', title, 'it is switched off in Pi-hole');
+  const groups = groupsOf(tables.group, draft);
+  for (const [name, rows] of Object.entries(tables)) {
+    if (rows.length > LIMITS.importRowsMax) {
+      draft.skip('other', name, `only ${String(LIMITS.importRowsMax)} rows of a table are read`);
+    }
   }
   takeLists(tables, groups, draft);
   takeDomains(tables, groups, draft);
   takeClients(tables, groups, draft);
 }
 
-/** The groups of each row of a table; those that a table says nothing about are in group 0. */
-function groupsOf(links: readonly Fields[], key: string): (id: number) => number[] {
+function groupsOf(rows: readonly Fields[], draft: ImportDraft): Groups {
+  const groups = new Map<number, GroupContent>();
+  for (const row of rows) {
+    const title = cleanTitle(text(row['name'])) || `Group ${text(row['id'])}`;
+    const isEnabled = isOn(row['enabled']);
+    groups.set(Number(row['id']), { title, isEnabled, lists: new Set(), rules: new Set() });
+    if (!isEnabled) draft.skip('groups', title, 'it is switched off in Pi-hole');
+  }
+  if (!groups.has(DEFAULT_GROUP)) {
+    const content = { title: 'Default', isEnabled: true, lists: new Set<string>() };
+    groups.set(DEFAULT_GROUP, { ...content, rules: new Set() });
+  }
+  return groups;
+}
+
+/** The groups of each row of a table. Without any link, as older files have none, all are in group 0. */
+function linksOf(links: readonly Fields[], key: string): (id: number) => readonly number[] {
   const found = new Map<number, number[]>();
   for (const link of links) {
     const id = Number(link[key]);
-    found.set(id, [...(found.get(id) ?? []), Number(link['group_id'])]);
+    const known = found.get(id);
+    if (known) known.push(Number(link['group_id']));
+    else found.set(id, [Number(link['group_id'])]);
   }
-  return (id) => found.get(id) ?? (links.length === 0 ? [DEFAULT_GROUP] : []);
+  const others = links.length === 0 ? [DEFAULT_GROUP] : [];
+  return (id) => found.get(id) ?? others;
 }
-
-type Groups = ReadonlyMap<number, GroupContent>;
 
 function takeLists(
   { adlist, adlist_by_group: links }: PiHoleTables,
   groups: Groups,
   draft: ImportDraft,
-) {
-  const groupIds = groupsOf(links, 'adlist_id');
+): void {
+  const groupIds = linksOf(links, 'adlist_id');
   for (const row of adlist) {
-    const url = text(row['address']);
-    const action = Number(row['type'] ?? 0) === ADLIST_ALLOW ? 'allow' : 'block';
-    const name = draft.addList(text(row['comment']), url, isOn(row['enabled']), action);
+    const name = draft.addList(text(row['comment']), text(row['address']), {
+      enabled: isOn(row['enabled']),
+      action: Number(row['type'] ?? 0) === ADLIST_ALLOW ? 'allow' : 'block',
+      // A name of a list is that name alone; "||name^" in it is more, here as there.
+      match: 'exact',
+    });
     if (name === '') continue;
-    for (const id of groupIds(Number(row['id']))) groups.get(id)?.lists.push(name);
+    for (const id of groupIds(Number(row['id']))) groups.get(id)?.lists.add(name);
   }
 }
 
 function takeDomains(tables: PiHoleTables, groups: Groups, draft: ImportDraft): void {
-  const groupIds = groupsOf(tables.domainlist_by_group, 'domainlist_id');
+  const groupIds = linksOf(tables.domainlist_by_group, 'domainlist_id');
+  const hasAllowList = draft.lists.some(({ action, enabled }) => action === 'allow' && enabled);
   for (const row of tables.domainlist) {
     const domain = text(row['domain']);
     if (!isOn(row['enabled'])) {
@@ -91,80 +116,75 @@ function takeDomains(tables: PiHoleTables, groups: Groups, draft: ImportDraft): 
       draft.skip('rules', domain, rule.why);
       continue;
     }
-    const ids = groupIds(Number(row['id']));
-    if (ids.length === 0) draft.skip('rules', domain, 'it belongs to no group');
-    for (const id of ids) {
-      const group = groups.get(id);
-      if (id === DEFAULT_GROUP || !group) draft.addRule(rule.text);
-      else if (group.isEnabled) draft.addRule(rule.text, group.rules);
+    const targets = groupIds(Number(row['id'])).flatMap((id) => groups.get(id) ?? []);
+    if (targets.length === 0) draft.skip('rules', domain, 'it belongs to no group');
+    for (const { isEnabled, rules } of targets) if (isEnabled) draft.addRule(rule.text, rules);
+    if (hasAllowList && Number(row['type']) === REGEX_DENY) {
+      draft.skip('other', domain, 'taken, but an allow list does not undo it here');
     }
   }
 }
 
+type TitledShare = Pick<Member, 'title' | 'share'>;
+
 function takeClients(tables: PiHoleTables, groups: Groups, draft: ImportDraft): void {
-  const groupIds = groupsOf(tables.client_by_group, 'client_id');
-  const made = new Map<string, string>();
+  takeDefault(groups.get(DEFAULT_GROUP), draft);
+  const shares = new Map<string, { title: string; share: Share }>();
+  const groupIds = linksOf(tables.client_by_group, 'client_id');
   for (const row of tables.client) {
     const written = text(row['ip']);
     const id = clientIdOf(written);
     if (id === '') {
-      draft.skip('clients', written, 'clients are known by address, network or MAC only');
+      draft.skip('clients', written, NOT_KNOWN);
       continue;
     }
-    const own = groupIds(Number(row['id'])).filter((one) => groups.get(one)?.isEnabled === true);
-    const group = groupNamed(own, groups, made, draft);
-    if (group === null) continue;
+    const own = sharedBy(groupIds(Number(row['id'])), groups, shares);
     const name = cleanTitle(text(row['comment'])) || written;
-    draft.addClient({ name, ids: [id], group });
+    draft.addMember({ name, ids: [id], tags: [], ...own });
   }
-  takeUnusedGroups(groups, made, draft);
-  keepListsFromOthers(groups, draft);
+  takeUnusedGroups(groups, shares, draft);
 }
 
-/** The name of the group that is all of these; '' for group 0 alone, null when it cannot be. */
-function groupNamed(
+/** Switched off, it has nothing. */
+function takeDefault(common: GroupContent | undefined, draft: ImportDraft): void {
+  draft.everybodyTitle = common?.title ?? 'Default';
+  draft.everybody.lists = new Set(common?.isEnabled ? common.lists : []);
+  for (const rule of common?.isEnabled ? common.rules : []) draft.everybody.rules.add(rule);
+}
+
+function takeUnusedGroups(
+  groups: Groups,
+  shares: ReadonlyMap<string, unknown>,
+  draft: ImportDraft,
+): void {
+  for (const [id, content] of groups) {
+    const { isEnabled, title, lists, rules } = content;
+    if (id === DEFAULT_GROUP || !isEnabled || shares.has(String(id))) continue;
+    if (lists.size + rules.size === 0) draft.skip('groups', title, 'it has nothing in it');
+    else draft.spareGroups.push(shareOf([content]));
+  }
+}
+
+/** What the groups have together; null for group 0 alone. */
+function sharedBy(
   ids: readonly number[],
   groups: Groups,
-  made: Map<string, string>,
-  draft: ImportDraft,
-): string | null {
-  const sorted = [...new Set(ids)].sort((a, b) => a - b);
-  if (sorted.length === 1 && sorted[0] === DEFAULT_GROUP) return '';
+  shares: Map<string, { title: string; share: Share }>,
+): TitledShare {
+  const known = [...new Set(ids)].filter((id) => groups.get(id)?.isEnabled === true);
+  const sorted = known.sort((left, right) => left - right).slice(0, LIMITS.groupsMax);
+  if (sorted.length === 1 && sorted[0] === DEFAULT_GROUP) return { title: '', share: null };
   const key = sorted.join(' ');
-  const known = made.get(key);
-  if (known !== undefined) return known;
-  const parts = sorted.flatMap((id) => groups.get(id) ?? []);
-  const name = cleanTitle(parts.map((part) => part.title).join(' + ')) || 'Unfiltered';
-  const group = draft.addGroup({
-    name,
-    lists: [...new Set(parts.flatMap((part) => part.lists))].slice(0, LIMITS.listsMax),
-    rules: [...new Set(parts.flatMap((part) => part.rules))].slice(0, LIMITS.groupRulesMax),
-  });
-  if (!group) return null;
-  made.set(key, name);
-  if (!sorted.includes(DEFAULT_GROUP) && draft.rules.length > 0) {
-    draft.skip(
-      'groups',
-      name,
-      "rules of everybody apply to its clients, too; in Pi-hole they don't",
-    );
-  }
-  return name;
+  const made = shares.get(key) ?? shareOf(sorted.flatMap((id) => groups.get(id) ?? []));
+  shares.set(key, made);
+  return made;
 }
 
-function takeUnusedGroups(groups: Groups, made: Map<string, string>, draft: ImportDraft): void {
-  for (const [id, { isEnabled, title, lists, rules }] of groups) {
-    if (id === DEFAULT_GROUP || !isEnabled || made.has(String(id))) continue;
-    if (lists.length + rules.length === 0) draft.skip('groups', title, 'it has nothing in it');
-    else groupNamed([id], groups, made, draft);
-  }
-}
-
-/** A list that is not in group 0 must not apply to everybody: then group 0 becomes a real group. */
-function keepListsFromOthers(groups: Groups, draft: ImportDraft): void {
-  const { lists = [], title = 'Default' } = groups.get(DEFAULT_GROUP) ?? {};
-  if (draft.lists.every(({ name, enabled }) => !enabled || lists.includes(name))) return;
-  if (draft.addGroup({ name: title, lists })) {
-    draft.addClient({ name: 'All others', ids: EVERYBODY, group: title });
-  }
+function shareOf(parts: readonly GroupContent[]): { title: string; share: Share } {
+  const lists = new Set(parts.flatMap((part) => [...part.lists]));
+  const rules = new Set(parts.flatMap((part) => [...part.rules]));
+  const title = parts.map((part) => part.title).join(' + ') || 'Unfiltered';
+  const filtering = lists.size + rules.size > 0;
+  const share = { ...NO_SHARE, lists, rules, services: null, policies: null, filtering };
+  return { title, share };
 }

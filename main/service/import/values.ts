@@ -1,6 +1,7 @@
 /**
  * Reads values of which nothing is known, as they come out of YAML, TOML and JSON files of other
- * programs. Used by the readers beside it.
+ * programs, and texts line by line. Used by the readers beside it. Everything here takes linear
+ * time: the texts are somebody else's.
  */
 import { isIP } from 'node:net';
 import { LIMITS } from '../../contract/limits.ts';
@@ -38,6 +39,57 @@ export function isOn(value: unknown): boolean {
   return value !== false && value !== 0 && value !== '0' && value !== 'false';
 }
 
+/** Whether a value that is off unless it says otherwise is on. */
+export function isSet(value: unknown): boolean {
+  return value === true || value === 1 || value === '1' || value === 'true' || value === 'yes';
+}
+
+/**
+ * The lines of a text, trimmed, without empty ones. What lies beyond LIMITS.importRowsMax lines is
+ * left out, and longer lines than LIMITS.importLineCharsMax are too.
+ *
+ * @param onLost  called at most once for each kind of loss, with the reason
+ */
+export function* linesOf(content: string, onLost: (why: string) => void): Generator<string> {
+  let count = 0;
+  for (let start = 0; start < content.length;) {
+    const feed = content.indexOf('\n', start);
+    const end = feed < 0 ? content.length : feed;
+    if (end - start > LIMITS.importLineCharsMax) onLost('a line is too long');
+    else {
+      const line = content.slice(start, end).trim();
+      if (line !== '' && ++count > LIMITS.importRowsMax) {
+        onLost('the file is too long; add it as a list instead');
+        return;
+      }
+      if (line !== '') yield line;
+    }
+    start = end + 1;
+  }
+}
+
+/** A line without the comment that `#` begins at its start or after a blank, trimmed. */
+export function withoutComment(line: string): string {
+  for (let at = line.indexOf('#'); at >= 0; at = line.indexOf('#', at + 1)) {
+    if (at === 0 || isBlank(line.charCodeAt(at - 1))) return line.slice(0, at).trimEnd();
+  }
+  return line;
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
+/** The words of a line. */
+export function words(line: string): string[] {
+  return line.split(/[ \t]+/).filter((word) => word !== '');
+}
+
+/** The parts between commas, trimmed; empty ones stay, because they have a place. */
+export function commaParts(value: string): string[] {
+  return value.split(',').map((part) => part.trim());
+}
+
 /** What an id of a client is in other programs: an address, a network, a MAC; '' for anything else. */
 export function clientIdOf(value: string): string {
   const id = value.trim();
@@ -57,11 +109,25 @@ export function dnsmasqServer(value: string): string {
   return isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** The reverse suffix of a network, for a server that knows its names; '' when it has none. */
-export function reverseSuffix(network: string): string {
-  const [address = '', prefix = '32'] = network.split('/');
-  if (isIP(address) !== 4) return '';
-  const labels = Math.floor(Number(prefix) / 8);
-  if (!(labels >= 1 && labels <= 4)) return '';
-  return `${address.split('.').slice(0, labels).reverse().join('.')}.in-addr.arpa`;
+/** "A" or "AAAA" for an address; '' for anything else. */
+export function addressType(value: string): 'A' | 'AAAA' | '' {
+  const family = isIP(value);
+  if (family === 0) return '';
+  return family === 4 ? 'A' : 'AAAA';
+}
+
+/** Whether an address says that the name is blocked: 0.0.0.0, ::, and the machine's own. */
+export function isSinkhole(address: string): boolean {
+  return (
+    /^(?:0\.0\.0\.0|::|::1|255\.255\.255\.255)$/.test(address) ||
+    (isIP(address) === 4 && address.startsWith('127.'))
+  );
+}
+
+/** Seconds of a duration as Go programs write it ("1h", "90s", "1h30m"); null for anything else. */
+export function durationSeconds(value: string): number | null {
+  const parts = /^(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?$/.exec(value);
+  if (parts === null || value === '') return null;
+  const [hours, minutes, seconds] = [1, 2, 3].map((part) => Number(parts[part] ?? 0));
+  return (hours as number) * 3_600 + (minutes as number) * 60 + (seconds as number);
 }
