@@ -168,7 +168,7 @@ async function startParts(
   const rings = logRings(config.dns.threads);
   const bootstrap = bootstrapLookup(config, listen);
 
-  const protection = await openProtection(dataDirectory, health, late);
+  const protection = openProtection(dataDirectory, health, late);
   closers.add(() => protection.close());
   // A slow disk may hold up the log for seconds; DNS does not wait for it.
   const logOpening = openLog(dataDirectory, config, rings, late);
@@ -177,7 +177,7 @@ async function startParts(
   closers.add(() => lists.close());
   say(`lists: ${String(lists.nameCount)} names`);
   const instance = newInstanceId();
-  const temporary = await TemporaryRules.open({
+  const temporary = TemporaryRules.open({
     ...{ directory: dataDirectory, clock, health },
     onChange: () => late.service?.rulesChanged(),
   });
@@ -187,7 +187,7 @@ async function startParts(
   const { isFiltering } = protection;
   const parts = { config, isFiltering, lists, filters, instance, temporary: temporary.all };
   const policy = firstPolicy(parts);
-  const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
+  const upstreams = openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
   const { addressBook, upstreamNotices } = upstreams;
   closers.add(() => addressBook.close());
   const plane = await startPlane(options, listen, {
@@ -244,13 +244,16 @@ function openProtection(
   dataDirectory: string,
   health: Health,
   late: Late,
-): Promise<ProtectionSwitch> {
+): ProtectionSwitch {
   return ProtectionSwitch.open({
     file: join(dataDirectory, 'protection.json'),
     clock: realClock,
     onChange: () => late.service?.protectionChanged(),
     onSaveFailed: (reason) => {
       health.setNotice('protection', `The switch is not remembered over a restart: ${reason}.`);
+    },
+    onDamaged: (sentence) => {
+      health.setNotice('protection', `Filtering is on, whatever it was before: ${sentence}.`);
     },
   });
 }

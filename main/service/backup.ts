@@ -10,7 +10,7 @@ import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { MethodArguments, MethodOutput, Protection } from '../contract/methods.ts';
 import type { ListMemory } from '../lists/meta.ts';
-import { writeFileAtomic } from './atomic-file.ts';
+import { writeFileAtomic } from '../system/atomic-file.ts';
 import type { ServiceClock } from './clock.ts';
 import type { ConfigStore } from './config-store.ts';
 import { writeTrouble } from './data-folder.ts';

@@ -11,7 +11,7 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
-import { writeFileAtomic } from './atomic-file.ts';
+import { writeFileAtomic } from '../system/atomic-file.ts';
 import { isDiskTrouble, makeFolder, writeTrouble } from './data-folder.ts';
 import type { SettingsCache } from './settings-cache.ts';
 import type { Change, EditedSettings, Section } from './settings-edit.ts';

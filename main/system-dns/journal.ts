@@ -12,7 +12,7 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from './crc32.ts';
-import { syncFolder, writeDurably } from './durable-file.ts';
+import { syncFolder, writeDurably } from '../system/durable-file.ts';
 import { OWNER_NAMES, type DnsServer, type OwnerItem, type OwnerName } from './owner.ts';
 import type { ProcessMark } from './process-mark.ts';
 

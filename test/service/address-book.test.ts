@@ -37,7 +37,7 @@ async function openBook(t: TestContext, file: string, names = new FakeLookup()) 
   const seen: Addresses[] = [];
   const troubles: [string, string | null][] = [];
   const failures: string[] = [];
-  const book = await AddressBook.open({
+  const book = AddressBook.open({
     ...{ file, clock, lookup: names.lookup },
     onAddresses: (addresses) => seen.push(addresses),
     onTrouble: (host, reason) => troubles.push([host, reason]),

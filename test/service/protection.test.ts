@@ -25,7 +25,7 @@ async function tempDir(t: TestContext): Promise<string> {
 async function open(folder: string, clock: FakeClock) {
   const changes: string[] = [];
   const failures: string[] = [];
-  const made: ProtectionSwitch = await ProtectionSwitch.open({
+  const made: ProtectionSwitch = ProtectionSwitch.open({
     file: join(folder, 'protection.json'),
     clock,
     onChange: () => changes.push(made.state.state),
@@ -160,5 +160,58 @@ test('the file is small and for this user only', async (t) => {
   const { folder, made } = await paused(t, 1);
   await made.close();
   const file = join(folder, 'protection.json');
-  assert.ok((await readFile(file)).length < 200);
+  assert.ok((await readFile(file)).length < 400);
+});
+
+for (const years of [10, -10]) {
+  test(`a wall clock set by ${String(years)} years ends no pause and makes none longer`, async (t) => {
+    const { folder, made, clock } = await paused(t, 10);
+    clock.advance(MINUTE);
+    clock.wall += years * 366 * 24 * 60 * MINUTE;
+    clock.advance(MINUTE);
+    assert.equal(made.state.state, 'paused');
+    await made.close();
+    // Over a restart of the program, too; and the clock is put right meanwhile.
+    clock.wall -= years * 366 * 24 * 60 * MINUTE;
+    clock.sleep(5 * MINUTE);
+    const { made: again } = await open(folder, clock);
+    assert.equal(again.state.state, 'paused');
+    assert.ok(Math.abs((again.state.resumesAtMs ?? 0) - (clock.wall + 3 * MINUTE)) < 2_000);
+    clock.advance(3 * MINUTE - 1_000);
+    assert.equal(again.state.state, 'paused');
+    clock.advance(1_000);
+    assert.equal(again.state.state, 'on');
+  });
+}
+
+test('after a boot with a clock ten years ahead, a pause has what it had left', async (t) => {
+  const { folder, made, clock } = await paused(t, 10);
+  clock.advance(4 * MINUTE);
+  await made.pause(6);
+  await made.close();
+  clock.bootId = 'second-boot';
+  clock.wall += 10 * 366 * 24 * 60 * MINUTE;
+  const { made: again } = await open(folder, clock);
+  assert.equal(again.state.state, 'paused');
+  clock.advance(6 * MINUTE);
+  assert.equal(again.state.state, 'on');
+});
+
+test('a damaged state is told, set aside, and filtering is on', async (t) => {
+  const { folder, made } = await paused(t, 10);
+  await made.close();
+  const file = join(folder, 'protection.json');
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, text.replace('"paused"', '"qaused"'));
+  const told: string[] = [];
+  const again = ProtectionSwitch.open({
+    file,
+    clock: new FakeClock(),
+    onChange: () => undefined,
+    onSaveFailed: () => undefined,
+    onDamaged: (sentence) => told.push(sentence),
+  });
+  assert.equal(again.isFiltering, true);
+  assert.match(told.join(), /protection\.json was damaged and is set aside/);
+  assert.equal((await readFile(`${file}.damaged`, 'utf8')).includes('qaused'), true);
 });
