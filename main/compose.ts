@@ -28,11 +28,10 @@ import { Health } from './service/health.ts';
 import { NetworkWatch } from './service/network-watch.ts';
 import { buildPolicy } from './service/policy-builder.ts';
 import { ProtectionSwitch } from './service/protection.ts';
-import { buildId, programVersion, resourcePath } from './service/resources.ts';
+import { programVersion, resourcePath } from './service/resources.ts';
 import { loadServices } from './service/services.ts';
 import { Service } from './service/service.ts';
 import type { TakeoverSwitch } from './service/takeover-switch.ts';
-import { SettingsCache } from './service/settings-cache.ts';
 import { TemporaryRules } from './service/temporary-rules.ts';
 import { newInstanceId } from './system-dns/probe.ts';
 
@@ -100,14 +99,15 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
     health.setProblem('data folder', reason && dataFolderTrouble(reason));
   });
   closers.add(() => runFile.release());
-  const built = buildId();
   const store = await ConfigStore.open({
     file: configFile,
     templateFile: resolve(configFile) === resolve(ownFile) ? resourcePath('sluice.yaml') : null,
-    cache: built === null ? null : new SettingsCache(join(dataDirectory, 'settings.json'), built),
+    copyFolder: dataDirectory,
   });
-  if (store.trouble !== '') {
-    health.setProblem('settings', `The default settings are in use: ${store.trouble}.`);
+  if (store.problem !== '') health.setProblem('settings', store.problem);
+  if (store.notice !== '') {
+    health.setNotice('settings', store.notice);
+    say(store.notice);
   }
   for (const reason of health.problems) say(reason);
   say(`settings ${configFile}${store.isNew ? ' (new, made from the template)' : ''}`);
@@ -118,6 +118,7 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
   );
   closers.add(() => service.close());
   await runFile.publish({ dns: listening, http: null });
+  void store.started();
   void takeover.start(store.config.systemDns.takeOver);
   return {
     service,

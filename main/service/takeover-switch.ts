@@ -47,7 +47,8 @@ export class TakeoverSwitch {
   constructor(options: TakeoverSwitchOptions) {
     this.#options = options;
     const { file: path } = options;
-    this.#file = path === null ? null : new SealedFile({ path, kind: 'takeover', parse: parseSaved });
+    this.#file =
+      path === null ? null : new SealedFile({ path, kind: 'takeover', parse: parseSaved });
   }
 
   get status(): TakeoverStatus {
