@@ -15,7 +15,7 @@ import { isLocal } from './fetch-list.ts';
 import { ListSet, type List } from './list-set.ts';
 import { ListUpdater } from './list-updater.ts';
 import type { ListMemory } from './meta.ts';
-import { SYSTEM_CLOCK, delayAfter, dueAtStart, type ListClock } from './schedule.ts';
+import { SYSTEM_CLOCK, delayAfter, dueAtStart, dueByClock, type ListClock } from './schedule.ts';
 import { ListStore } from './store.ts';
 
 export interface ListManagerOptions {
@@ -300,6 +300,7 @@ export class ListManager {
     this.#cancelTimer = this.#clock.after(Math.max(0, first - this.#clock.wallMs()), () => {
       const nowMs = this.#clock.wallMs();
       for (const list of this.#set.lists) {
+        list.dueAtMs = dueByClock(nowMs, list.dueAtMs, this.#refreshMs);
         if (list.source.enabled && list.dueAtMs <= nowMs) this.#wanted.add(list);
       }
       void this.#work();

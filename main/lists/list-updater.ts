@@ -124,19 +124,16 @@ export class ListUpdater {
       const fetched = builtin
         ? readInPlace(builtin)
         : await fetchList(url, knownCopy(list.meta), path, this.#options);
-      const checkedAtMs = clock.wallMs();
       const same = fetchedSame(list.meta, fetched?.sha256 ?? null);
-      if (fetched && same === null) {
-        const copy = { ...copyFacts(fetched), url, fetchedAtMs: checkedAtMs, namesRead: 0 };
-        // What comes with the program needs no judging.
-        candidates.set(id, { kind: builtin ? 'accepted' : 'candidate', path, copy });
-        list.meta = { ...list.meta, checkedAtMs };
+      if (!fetched || same !== null) {
+        await this.#unchanged(list, same, fetched, path);
         return;
       }
-      // The file of a copy that is known may be damaged or gone: the fresh one takes its place.
-      if (fetched && same === 'current') await store.keep(path, fetched);
-      else await store.dropCandidate(path);
-      this.#unchanged(list, same, fetched);
+      const checkedAtMs = clock.wallMs();
+      const copy = { ...copyFacts(fetched), url, fetchedAtMs: checkedAtMs, namesRead: 0 };
+      // What comes with the program needs no judging.
+      candidates.set(id, { kind: builtin ? 'accepted' : 'candidate', path, copy });
+      list.meta = { ...list.meta, checkedAtMs };
     } catch (error) {
       if (this.#options.signal.aborted) return;
       list.meta = failed(list.meta, clock.wallMs(), toWire(error).message);
@@ -144,9 +141,18 @@ export class ListUpdater {
   }
 
   /** The server has given a copy that is here already; null for what it has sent means "304". */
-  #unchanged(list: List, same: ReturnType<typeof fetchedSame>, fetched: Fetched | null): void {
+  async #unchanged(
+    list: List,
+    same: ReturnType<typeof fetchedSame>,
+    fetched: Fetched | null,
+    path: string,
+  ): Promise<void> {
+    const { store, clock } = this.#options;
+    // The file of a copy that is known may be damaged or gone: the fresh one takes its place.
+    if (fetched && same === 'current') await store.keep(path, fetched);
+    else await store.dropCandidate(path);
     const { meta } = list;
-    const checkedAtMs = this.#options.clock.wallMs();
+    const checkedAtMs = clock.wallMs();
     if (same === 'held' || same === 'rolled-back') {
       list.meta = { ...meta, checkedAtMs, failures: 0 };
       return;
@@ -162,24 +168,27 @@ export class ListUpdater {
     const candidates: Candidates = new Map([...this.#waiting, ...fresh]);
     this.#waiting = new Map();
     await this.#dropOrphans(candidates);
-    for (;;) {
-      if (this.#mustWait(candidates)) return;
-      const sources = this.#sources(candidates);
-      if (sources.length === 0) {
-        if (this.table.ruleCount > 0) this.table = RuleSet.empty();
-        return;
-      }
-      if (candidates.size === 0 && this.#isTableOf(sources)) return;
-      const done = await this.#runThread(sources, candidates);
-      if (!done) return;
-      const table = done.rules ? RuleSet.open(done.rules) : this.table;
-      const facts = await this.#replay(table, done.results, candidates);
-      if (this.#options.signal.aborted) return;
-      if (await this.#quarantine(facts, candidates)) continue;
-      if (await this.#hasLost(done.results, candidates)) continue;
-      await this.#takeOver(done, table, candidates, facts);
-      return;
+    while (!(await this.#compileOnce(candidates)));
+  }
+
+  /** @returns whether that is all; false when a list of it has to be left out, or waited for */
+  async #compileOnce(candidates: Candidates): Promise<boolean> {
+    if (this.#mustWait(candidates)) return true;
+    const sources = this.#sources(candidates);
+    if (sources.length === 0) {
+      if (this.table.ruleCount > 0) this.table = RuleSet.empty();
+      return true;
     }
+    if (this.#isTableOf(sources, candidates)) return true;
+    const done = await this.#runThread(sources, candidates);
+    if (!done) return true;
+    const table = done.rules ? RuleSet.open(done.rules) : this.table;
+    const facts = await this.#replay(table, done.results, candidates);
+    if (this.#options.signal.aborted) return true;
+    if (await this.#quarantine(facts, candidates)) return false;
+    if (await this.#hasLost(done.results, candidates)) return false;
+    await this.#takeOver(done, table, candidates, facts);
+    return true;
   }
 
   /** Whether the table has to stay because a list in it could not be made again. */
@@ -193,31 +202,35 @@ export class ListUpdater {
     return isWaiting;
   }
 
-  /** Marks lists in the table in use that the compiler has found no usable copy of. */
+  /** Finds lists in the table in use that the compiler has found no usable copy of. */
   async #hasLost(results: readonly CompileResult[], candidates: Candidates): Promise<boolean> {
-    const { set, clock } = this.#options;
     if (this.table.ruleCount === 0) return false;
     let isAny = false;
     for (const result of results) {
-      const list = set.byId(result.listId);
+      const list = this.#options.set.byId(result.listId);
       if (result.used !== null || !list) continue;
       if (!list.meta.current && !this.#lost.has(list)) continue;
-      const candidate = candidates.get(result.listId);
-      if (candidate) await this.#refuse(list, candidate, result);
-      candidates.delete(result.listId);
-      const reason = result.refused.find(({ kind }) => kind === 'current')?.reason ?? 'not usable';
-      const text = `stored copy lost: ${reason}; the table in use stays until it is fetched`;
-      // Without validators, so that the server sends the list and not "304".
-      const current = list.meta.current && { ...list.meta.current, etag: '', lastModified: '' };
-      list.meta = { ...failed(list.meta, clock.wallMs(), text), current };
-      this.#lost.add(list);
-      this.damaged.add(list);
+      await this.#lose(list, result, candidates);
       isAny = true;
     }
     return isAny;
   }
 
-  #isTableOf(sources: readonly CompileSource[]): boolean {
+  async #lose(list: List, result: CompileResult, candidates: Candidates): Promise<void> {
+    const candidate = candidates.get(result.listId);
+    if (candidate) await this.#refuse(list, candidate, result);
+    candidates.delete(result.listId);
+    const reason = result.refused.find(({ kind }) => kind === 'current')?.reason ?? 'not usable';
+    const text = `stored copy lost: ${reason}; the table in use stays until it is fetched`;
+    // Without validators, so that the server sends the list and not "304".
+    const current = list.meta.current && { ...list.meta.current, etag: '', lastModified: '' };
+    list.meta = { ...failed(list.meta, this.#options.clock.wallMs(), text), current };
+    this.#lost.add(list);
+    this.damaged.add(list);
+  }
+
+  #isTableOf(sources: readonly CompileSource[], candidates: Candidates): boolean {
+    if (candidates.size > 0) return false;
     const inputs = sources.map((source) => {
       return { ...source, sha256: source.copies[0]?.sha256 ?? '' };
     });

@@ -103,18 +103,34 @@ async function undoItem(
   try {
     await options.onStep?.(`write ${label}`);
     // Looked at once more: this process may have stood still since it read the journal.
-    if (isOfAnother(options, options.journal.read())) {
-      return { label, outcome: 'yours', reason: 'another instance has it now' };
-    }
-    if (Object.keys(plan.write).length > 0) await owner.write(before, plan.write);
-    else if (plan.leftAlone.length > 0 && wouldAskNobody(journal, before, now)) {
-      await owner.write(before, owner.mend?.(before, now, journal.servers) ?? before.properties);
-      return { label, outcome: 'mended', reason: 'changed since, but it asked only Sluice' };
-    }
-    return { label, ...outcomeOf(plan) };
+    const isLate = isOfAnother(options, options.journal.read());
+    if (isLate) return { label, outcome: 'yours', reason: 'another instance has it now' };
+    return await writeBack({ owner, journal, before, now, plan });
   } catch (error) {
     return failed(label, error);
   }
+}
+
+async function writeBack({
+  owner,
+  journal,
+  before,
+  now,
+  plan,
+}: {
+  readonly owner: ResolverOwner;
+  readonly journal: Journal;
+  readonly before: OwnerItem;
+  readonly now: OwnerItem;
+  readonly plan: UndoPlan;
+}): Promise<RestoredItem> {
+  const { label } = before;
+  if (Object.keys(plan.write).length > 0) await owner.write(before, plan.write);
+  else if (plan.leftAlone.length > 0 && wouldAskNobody(journal, before, now)) {
+    await owner.write(before, owner.mend?.(before, now, journal.servers) ?? before.properties);
+    return { label, outcome: 'mended', reason: 'changed since, but it asked only Sluice' };
+  }
+  return { label, ...outcomeOf(plan) };
 }
 
 function outcomeOf({ write, leftAlone }: UndoPlan): Omit<RestoredItem, 'label'> {

@@ -47,7 +47,8 @@ export function unseal(kind: string, bytes: Buffer): Unsealed {
 
 /** Whether a line was a seal once: most of its letters are still there, wherever the damage is. */
 function isNearly(line: string): boolean {
-  const same = [...FORMAT].filter((letter, index) => letter === line[index]).length;
+  let same = 0;
+  for (let at = 0; at < FORMAT.length; at++) if (FORMAT[at] === line[at]) same++;
   return same >= FORMAT.length - 4;
 }
 

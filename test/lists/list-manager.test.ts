@@ -416,6 +416,24 @@ describe('settings', () => {
   });
 });
 
+test('a clock that ran ten years ahead for a while stops no refresh', async (t) => {
+  const server = await listServer(t);
+  server.answers.set('/a', serve(names(20)));
+  const { clock } = await open(t, await tempDir(t), [source('A', `${server.origin}/a`)]);
+  const yearsMs = 3_660 * 86_400_000;
+  clock.nowMs += yearsMs;
+  await clock.fire();
+  const before = server.requests.length;
+  clock.nowMs -= yearsMs;
+  // The real timer wakes within the hour whatever it waits for.
+  const { timer } = clock;
+  assert.ok(timer);
+  clock.timer = null;
+  timer.call();
+  await clock.idle();
+  assert.equal(server.requests.length, before + 1);
+});
+
 describe('damage', () => {
   test('a truncated or missing file at any place is recovered from what is left', async (t) => {
     const directory = await tempDir(t);

@@ -24,9 +24,13 @@ function itemWith(dns: readonly string[]): OwnerItem {
   };
 }
 
+function nothing(): void {
+  // Nothing happens while it is looked at.
+}
+
 /** An owner with one link whose servers are a variable. */
 function fakeOwner() {
-  const state = { dns: ['10.0.0.1'], writes: 0, onCapture: () => undefined as void };
+  const state = { dns: ['10.0.0.1'], writes: 0, onCapture: nothing };
   const owner = {
     name: 'systemd-resolved',
     detect: () =>
@@ -82,7 +86,7 @@ test('one that stood still between looking and writing does not write', async (t
   const { journal, state, owner, begin } = await takenOver(t);
   const old = begin();
   state.onCapture = () => {
-    state.onCapture = () => undefined;
+    state.onCapture = nothing;
     state.dns = ['10.0.0.1'];
     journal.remove(old.id);
     begin();

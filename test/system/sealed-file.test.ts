@@ -47,7 +47,7 @@ test('a damaged file is set aside, and the next write is good again', async (t) 
   await writeFile(path, text.replace('a.example', 'c.example'));
   const found = file.read();
   assert.equal(found.state, 'damaged');
-  assert.match(found.state === 'damaged' ? found.sentence : '', /state\.json\.damaged$/);
+  assert.match(found.sentence, /state\.json\.damaged$/);
   assert.deepEqual(await readdir(folder), ['state.json.damaged']);
   await file.write(VALUE);
   assert.equal(file.read().state, 'whole');
