@@ -241,11 +241,7 @@ interface FirstPolicyParts {
 }
 
 /** The switch, as it was left. */
-function openProtection(
-  dataDirectory: string,
-  health: Health,
-  late: Late,
-): ProtectionSwitch {
+function openProtection(dataDirectory: string, health: Health, late: Late): ProtectionSwitch {
   return ProtectionSwitch.open({
     file: join(dataDirectory, 'protection.json'),
     clock: realClock,
