@@ -28,11 +28,10 @@ import { Health } from './service/health.ts';
 import { NetworkWatch } from './service/network-watch.ts';
 import { buildPolicy } from './service/policy-builder.ts';
 import { ProtectionSwitch } from './service/protection.ts';
-import { buildId, programVersion, resourcePath } from './service/resources.ts';
+import { programVersion, resourcePath } from './service/resources.ts';
 import { loadServices } from './service/services.ts';
 import { Service } from './service/service.ts';
 import type { TakeoverSwitch } from './service/takeover-switch.ts';
-import { SettingsCache } from './service/settings-cache.ts';
 import { TemporaryRules } from './service/temporary-rules.ts';
 import { Uploads } from './service/uploads.ts';
 import { newInstanceId } from './system-dns/probe.ts';
@@ -103,14 +102,15 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
   const token = await AccessToken.open(dataDirectory, (sentence) => {
     health.setNotice('token', sentence);
   });
-  const built = buildId();
   const store = await ConfigStore.open({
     file: configFile,
     templateFile: resolve(configFile) === resolve(ownFile) ? resourcePath('sluice.yaml') : null,
-    cache: built === null ? null : new SettingsCache(join(dataDirectory, 'settings.json'), built),
+    copyFolder: dataDirectory,
   });
-  if (store.trouble !== '') {
-    health.setProblem('settings', `The default settings are in use: ${store.trouble}.`);
+  if (store.problem !== '') health.setProblem('settings', store.problem);
+  if (store.notice !== '') {
+    health.setNotice('settings', store.notice);
+    say(store.notice);
   }
   for (const reason of health.problems) say(reason);
   say(`settings ${configFile}${store.isNew ? ' (new, made from the template)' : ''}`);
@@ -122,6 +122,7 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
   closers.add(() => service.close());
   closers.add(await openControlDoor({ service, version }, dataDirectory));
   await runFile.publish({ dns: listening, http: null });
+  void store.started();
   void takeover.start(store.config.systemDns.takeOver);
   return {
     service,
@@ -168,7 +169,7 @@ async function startParts(
   const rings = logRings(config.dns.threads);
   const bootstrap = bootstrapLookup(config, listen);
 
-  const protection = await openProtection(dataDirectory, health, late);
+  const protection = openProtection(dataDirectory, health, late);
   closers.add(() => protection.close());
   // A slow disk may hold up the log for seconds; DNS does not wait for it.
   const logOpening = openLog(dataDirectory, config, rings, late);
@@ -177,7 +178,7 @@ async function startParts(
   closers.add(() => lists.close());
   say(`lists: ${String(lists.nameCount)} names`);
   const instance = newInstanceId();
-  const temporary = await TemporaryRules.open({
+  const temporary = TemporaryRules.open({
     ...{ directory: dataDirectory, clock, health },
     onChange: () => late.service?.rulesChanged(),
   });
@@ -187,7 +188,7 @@ async function startParts(
   const { isFiltering } = protection;
   const parts = { config, isFiltering, lists, filters, instance, temporary: temporary.all };
   const policy = firstPolicy(parts);
-  const upstreams = await openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
+  const upstreams = openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
   const { addressBook, upstreamNotices } = upstreams;
   closers.add(() => addressBook.close());
   const plane = await startPlane(options, listen, {
@@ -242,17 +243,16 @@ interface FirstPolicyParts {
 }
 
 /** The switch, as it was left. */
-function openProtection(
-  dataDirectory: string,
-  health: Health,
-  late: Late,
-): Promise<ProtectionSwitch> {
+function openProtection(dataDirectory: string, health: Health, late: Late): ProtectionSwitch {
   return ProtectionSwitch.open({
     file: join(dataDirectory, 'protection.json'),
     clock: realClock,
     onChange: () => late.service?.protectionChanged(),
     onSaveFailed: (reason) => {
       health.setNotice('protection', `The switch is not remembered over a restart: ${reason}.`);
+    },
+    onDamaged: (sentence) => {
+      health.setNotice('protection', `Filtering is on, whatever it was before: ${sentence}.`);
     },
   });
 }

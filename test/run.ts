@@ -22,6 +22,7 @@ const FOLDERS = [
   'service',
   'door',
   'launch',
+  'system',
   'system-dns',
   'rfc',
   'packets',

@@ -15,7 +15,7 @@ import type { Late } from './late.ts';
 import type { PlaneOptions } from './plane.ts';
 
 /** What the data plane needs to know about upstreams, and who keeps it up to date. */
-export async function openUpstreams(
+export function openUpstreams(
   dataDirectory: string,
   config: Config,
   lookup: LookupFunction,
@@ -23,7 +23,7 @@ export async function openUpstreams(
   late: Late,
 ) {
   const upstreamNotices = new UpstreamNotices(health);
-  const addressBook = await AddressBook.open({
+  const addressBook = AddressBook.open({
     ...{ lookup, clock: realClock },
     file: join(dataDirectory, 'upstream-addresses.json'),
     onAddresses: (addresses) => late.plane?.setAddresses(addresses),
@@ -33,6 +33,9 @@ export async function openUpstreams(
     },
     onSaveFailed: (reason) => {
       health.setNotice('addresses', `Addresses of upstreams are not remembered: ${reason}.`);
+    },
+    onDamaged: (sentence) => {
+      health.setNotice('addresses', `Addresses of upstreams are looked up again: ${sentence}.`);
     },
   });
   addressBook.setHosts(hostsToResolve(config));

@@ -16,6 +16,9 @@ import {
 } from './filter-config.ts';
 import { LIMITS } from './limits.ts';
 
+// Compiling the schemas takes ten times as long as the one check that a start makes with them.
+z.config({ jitless: true });
+
 /** "address:port" with IPv6 in brackets: 127.0.0.1:53, [::1]:53. */
 const listenAddress = z
   .string()

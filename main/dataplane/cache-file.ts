@@ -2,17 +2,9 @@
  * The answers of a data-plane thread on disk, over a restart (setting cache.persist). Read before
  * the thread listens and written when it ends, so nobody waits; whole or not at all.
  */
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { LIMITS } from '../contract/limits.ts';
+import { replaceDurably } from '../system/durable-file.ts';
 
 /** The saved bytes; null when there are none, or too many to be ours. */
 export function readCacheFile(file: string): Uint8Array | null {
@@ -27,15 +19,7 @@ export function readCacheFile(file: string): Uint8Array | null {
 
 /** Replaces the file; for this user only, because it tells where people have been. */
 export function writeCacheFile(file: string, image: Uint8Array): void {
-  const partial = `${file}.partial`;
-  const handle = openSync(partial, 'w', 0o600);
-  try {
-    for (let at = 0; at < image.length;) at += writeSync(handle, image, at);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-  renameSync(partial, file);
+  replaceDurably(file, image, 0o600, `${file}.partial`);
 }
 
 /** Removes what an earlier run left. */

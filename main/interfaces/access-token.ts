@@ -10,7 +10,7 @@ import { constants, type Stats } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../contract/errors.ts';
-import { writeFileAtomic } from '../service/atomic-file.ts';
+import { writeFileAtomic } from '../system/atomic-file.ts';
 import { writeTrouble } from '../service/data-folder.ts';
 
 const TOKEN_BYTES = 32;

@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
-import { writeFileAtomic } from '../service/atomic-file.ts';
+import { writeFileAtomic } from '../system/atomic-file.ts';
 import { writeTrouble } from '../service/data-folder.ts';
 
 /** Stands for standard input and output. */

@@ -46,8 +46,12 @@ function known(meta: ListMeta): string {
 }
 
 /** The held copy as a candidate; null when there is none whose bytes were kept. */
-export function acceptHeld({ held }: ListMeta, path: string): Candidate | null {
-  return held?.isKept === true ? { kind: 'accepted', path, copy: held.copy } : null;
+export function acceptHeld(
+  { held }: ListMeta,
+  pathOf: (copy: CopyMeta) => string,
+): Candidate | null {
+  if (held?.isKept !== true) return null;
+  return { kind: 'accepted', path: pathOf(held.copy), copy: held.copy };
 }
 
 /** Ids of candidates that the compiler has taken. */

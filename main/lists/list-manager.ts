@@ -15,7 +15,7 @@ import { isLocal } from './fetch-list.ts';
 import { ListSet, type List } from './list-set.ts';
 import { ListUpdater } from './list-updater.ts';
 import type { ListMemory } from './meta.ts';
-import { SYSTEM_CLOCK, delayAfter, dueAtStart, type ListClock } from './schedule.ts';
+import { SYSTEM_CLOCK, delayAfter, dueAtStart, dueByClock, type ListClock } from './schedule.ts';
 import { ListStore } from './store.ts';
 
 export interface ListManagerOptions {
@@ -54,11 +54,10 @@ export class ListManager {
   readonly #updater: ListUpdater;
   readonly #stop = new AbortController();
   #refreshMs: number;
-  /** Waiting for the next round: lists to fetch, files to remove, or just another look. */
+  /** Waiting for the next round: lists to fetch, or just another look. */
   readonly #wanted = new Set<List>();
   readonly #accept = new Set<List>();
   readonly #rollBack = new Set<List>();
-  readonly #removed = new Set<number>();
   #isRoundWanted = false;
   /** Nobody is told anything before `open` has resolved. */
   #isOpen = false;
@@ -100,10 +99,10 @@ export class ListManager {
    * A directory that cannot be made or written shows in the statuses.
    */
   static async open(options: ListManagerOptions): Promise<ListManager> {
-    const store = new ListStore(options.directory);
-    await store.open().catch(() => undefined); // the first round meets the same trouble and tells
-    const manager = new ListManager(options, store, new ListSet(await store.loadMeta()));
-    await manager.#start();
+    const store = new ListStore(options.directory, options.builtinDirectory);
+    const stored = await store.open();
+    const manager = new ListManager(options, store, new ListSet(stored.lists));
+    await manager.#start(stored.isLost);
     return manager;
   }
 
@@ -139,11 +138,7 @@ export class ListManager {
   setSources(sources: readonly ListSource[], refreshHours: number): void {
     if (this.#stop.signal.aborted) return;
     const nowMs = this.#clock.wallMs();
-    const { fetch, removed } = this.#set.setSources(sources, nowMs);
-    for (const list of fetch) this.#wanted.add(list);
-    for (const id of removed) this.#removed.add(id);
-    // A list that came back before its files were removed keeps them.
-    for (const list of this.#set.lists) this.#removed.delete(list.meta.id);
+    for (const list of this.#set.setSources(sources, nowMs)) this.#wanted.add(list);
     const refreshMs = refreshHours * 3_600_000;
     if (refreshMs !== this.#refreshMs) {
       this.#refreshMs = refreshMs;
@@ -211,7 +206,7 @@ export class ListManager {
   /** The source line of an entry, at most 512 bytes of it; '' when unknown. Reads the copy. */
   ruleText(listId: number, line: number): string {
     const current = this.#set.byId(listId)?.meta.current;
-    return current ? this.#store.line(listId, current, line) : '';
+    return current ? this.#store.line(current, line) : '';
   }
 
   /** Ends downloads and compilation. Idempotent; resolves when nothing still runs. */
@@ -221,10 +216,10 @@ export class ListManager {
     await this.#running;
   }
 
-  async #start(): Promise<void> {
+  async #start(isMetaLost: boolean): Promise<void> {
     const nowMs = this.#clock.wallMs();
-    const { fetch, removed } = this.#set.setSources(this.#options.sources, nowMs);
-    for (const id of removed) this.#removed.add(id);
+    const fetch = this.#set.setSources(this.#options.sources, nowMs);
+    if (isMetaLost) this.#updater.metaWasLost();
     for (const list of this.#set.lists) {
       const { source, meta } = list;
       if (source.enabled && !meta.current && isLocal(source.url)) this.#wanted.add(list);
@@ -270,7 +265,6 @@ export class ListManager {
     if (lists.length > 0) this.#tell(false);
     const tableBefore = this.#updater.table;
     try {
-      await this.#removeFiles();
       await this.#updater.round(orders);
       this.#diskError = '';
     } catch (error) {
@@ -283,11 +277,6 @@ export class ListManager {
     for (const list of this.#updater.damaged) this.#wanted.add(list);
     this.#updater.damaged.clear();
     this.#tell(this.#updater.table !== tableBefore);
-  }
-
-  async #removeFiles(): Promise<void> {
-    for (const id of this.#removed) await this.#store.remove(id);
-    this.#removed.clear();
   }
 
   #tell(isNewTable: boolean): void {
@@ -311,6 +300,7 @@ export class ListManager {
     this.#cancelTimer = this.#clock.after(Math.max(0, first - this.#clock.wallMs()), () => {
       const nowMs = this.#clock.wallMs();
       for (const list of this.#set.lists) {
+        list.dueAtMs = dueByClock(nowMs, list.dueAtMs, this.#refreshMs);
         if (list.source.enabled && list.dueAtMs <= nowMs) this.#wanted.add(list);
       }
       void this.#work();

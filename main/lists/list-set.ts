@@ -17,13 +17,6 @@ export interface List {
   isUpdating: boolean;
 }
 
-export interface ListChanges {
-  /** To be fetched now: new ones and those with another URL. */
-  readonly fetch: readonly List[];
-  /** Ids whose files are no longer needed. */
-  readonly removed: readonly number[];
-}
-
 export class ListSet {
   /** In the order of the settings. */
   lists: readonly List[] = [];
@@ -57,8 +50,10 @@ export class ListSet {
   /**
    * Takes new settings. A list is the same one, with its id and copies, when its name is the same;
    * or else its URL, which is then a renaming.
+   *
+   * @returns lists to be fetched now: new ones and those with another URL
    */
-  setSources(sources: readonly ListSource[], nowMs: number): ListChanges {
+  setSources(sources: readonly ListSource[], nowMs: number): readonly List[] {
     const known = this.metas;
     const names = new Set(sources.map((source) => source.name));
     const before = new Map(this.lists.map((list) => [list.meta.id, list]));
@@ -77,11 +72,10 @@ export class ListSet {
       if (source.enabled && isFresh) fetch.push(list);
       return list;
     });
-    const removed = known.filter((meta) => !meta.isRetired).map((meta) => meta.id);
     this.#retired = known
       .map((meta) => ({ ...newListMeta(meta.id, meta.name, meta.url), isRetired: true }))
       .slice(-LIMITS.listsRetiredMax);
-    return { fetch, removed };
+    return fetch;
   }
 
   /** What a backup keeps about the lists of the settings. */

@@ -3,7 +3,8 @@
  * asked for lately, and take it over. The list manager runs one round at a time; between rounds
  * disk, meta and table agree.
  */
-import { toWire } from '../contract/errors.ts';
+import { statSync } from 'node:fs';
+import { AppError, toWire } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { CONNECTIVITY_NAME_LIST } from '../engine/connectivity.ts';
 import { createMatchContext } from '../engine/match-context.ts';
@@ -29,7 +30,7 @@ import type { CopyMeta, HoldKind, ListMeta, ReplayFacts } from './meta.ts';
 import { holdReason, kindOfRefusal } from './quarantine.ts';
 import { factsFor, replayNames, type BlockerOf } from './replay.ts';
 import type { ListClock } from './schedule.ts';
-import type { ListStore } from './store.ts';
+import { hashOfFile, type ListStore } from './store.ts';
 
 export interface UpdaterOptions extends FetchContext {
   readonly store: ListStore;
@@ -56,10 +57,26 @@ export class ListUpdater {
   /** Lists whose stored copy turned out damaged: to be fetched soon. */
   readonly damaged = new Set<List>();
   readonly #options: UpdaterOptions;
+  /** The metas as they are on disk, as JSON. */
+  #saved: string;
+  /**
+   * Lists whose rules are in the table in use, but without a copy to make them again from: until
+   * they are fetched, removed or disabled, the table stays as it is.
+   */
+  readonly #lost = new Set<List>();
+  /** New copies that wait for the lost lists. */
+  #waiting: Candidates = new Map();
 
   constructor(options: UpdaterOptions) {
     this.#options = options;
     this.table = options.store.loadSnapshot() ?? RuleSet.empty();
+    this.#saved = JSON.stringify(options.set.metas);
+  }
+
+  /** Nothing is known any more about the lists that the table in use was made from. */
+  metaWasLost(): void {
+    if (this.table.ruleCount === 0) return;
+    for (const list of this.#options.set.lists) if (list.source.enabled) this.#lost.add(list);
   }
 
   /**
@@ -70,22 +87,19 @@ export class ListUpdater {
    */
   async round({ fetch, accept, rollBack }: RoundOrders): Promise<void> {
     const { store, set, clock } = this.#options;
-    const before = JSON.stringify(set.metas);
-    for (const list of rollBack) {
-      if (!list.meta.previous) continue;
-      await store.swapCopies(list.meta.id);
-      list.meta = rolledBack(list.meta, clock.wallMs());
-    }
+    for (const list of rollBack) list.meta = rolledBack(list.meta, clock.wallMs());
     const candidates = await this.#fetchAll(fetch);
     for (const list of accept) {
-      const candidate = acceptHeld(list.meta, store.heldPath(list.meta.id));
+      const candidate = acceptHeld(list.meta, (copy) => store.copyPath(copy));
       if (candidate) candidates.set(list.meta.id, candidate);
     }
     try {
       await this.#compile(candidates);
     } finally {
       await store.dropSnapshotCandidate();
-      if (JSON.stringify(set.metas) !== before) await store.saveMeta(set.metas);
+      const metas = JSON.stringify(set.metas);
+      if (metas !== this.#saved) await store.saveMeta(set.metas);
+      this.#saved = metas;
     }
   }
 
@@ -104,19 +118,22 @@ export class ListUpdater {
   async #fetch(list: List, candidates: Candidates): Promise<void> {
     const { store, clock } = this.#options;
     const { id, url } = list.meta;
-    const path = store.candidatePath(id);
     try {
-      const fetched = await fetchList(url, knownCopy(list.meta), path, this.#options);
-      const checkedAtMs = clock.wallMs();
+      const builtin = store.builtinPath(url);
+      const path = builtin ?? store.candidatePath(id);
+      const fetched = builtin
+        ? readInPlace(builtin)
+        : await fetchList(url, knownCopy(list.meta), path, this.#options);
       const same = fetchedSame(list.meta, fetched?.sha256 ?? null);
-      if (fetched && same === null) {
-        const copy = { ...copyFacts(fetched), url, fetchedAtMs: checkedAtMs, namesRead: 0 };
-        candidates.set(id, { kind: 'candidate', path, copy });
-        list.meta = { ...list.meta, checkedAtMs };
+      if (!fetched || same !== null) {
+        await this.#unchanged(list, same, fetched, path);
         return;
       }
-      await store.dropCandidate(id);
-      await this.#unchanged(list, same, fetched);
+      const checkedAtMs = clock.wallMs();
+      const copy = { ...copyFacts(fetched), url, fetchedAtMs: checkedAtMs, namesRead: 0 };
+      // What comes with the program needs no judging.
+      candidates.set(id, { kind: builtin ? 'accepted' : 'candidate', path, copy });
+      list.meta = { ...list.meta, checkedAtMs };
     } catch (error) {
       if (this.#options.signal.aborted) return;
       list.meta = failed(list.meta, clock.wallMs(), toWire(error).message);
@@ -128,41 +145,92 @@ export class ListUpdater {
     list: List,
     same: ReturnType<typeof fetchedSame>,
     fetched: Fetched | null,
+    path: string,
   ): Promise<void> {
+    const { store, clock } = this.#options;
+    // The file of a copy that is known may be damaged or gone: the fresh one takes its place.
+    if (fetched && same === 'current') await store.keep(path, fetched);
+    else await store.dropCandidate(path);
     const { meta } = list;
-    const checkedAtMs = this.#options.clock.wallMs();
+    const checkedAtMs = clock.wallMs();
     if (same === 'held' || same === 'rolled-back') {
       list.meta = { ...meta, checkedAtMs, failures: 0 };
       return;
     }
-    if (meta.held) await this.#options.store.dropHeld(meta.id);
     const current =
       fetched && meta.current ? { ...meta.current, ...copyFacts(fetched) } : meta.current;
     list.meta = { ...meta, checkedAtMs, current, failures: 0, error: '', held: null };
+    if (fetched) this.#lost.delete(list);
   }
 
   /** Compiles when the inputs differ from those of the table; else does nothing. */
-  async #compile(candidates: Candidates): Promise<void> {
+  async #compile(fresh: Candidates): Promise<void> {
+    const candidates: Candidates = new Map([...this.#waiting, ...fresh]);
+    this.#waiting = new Map();
     await this.#dropOrphans(candidates);
-    for (;;) {
-      const sources = this.#sources(candidates);
-      if (sources.length === 0) {
-        if (this.table.ruleCount > 0) this.table = RuleSet.empty();
-        return;
-      }
-      if (candidates.size === 0 && this.#isTableOf(sources)) return;
-      const done = await this.#runThread(sources, candidates);
-      if (!done) return;
-      const table = done.rules ? RuleSet.open(done.rules) : this.table;
-      const facts = await this.#replay(table, done.results, candidates);
-      if (this.#options.signal.aborted) return;
-      if (await this.#quarantine(facts, candidates)) continue;
-      await this.#takeOver(done, table, candidates, facts);
-      return;
-    }
+    while (!(await this.#compileOnce(candidates)));
   }
 
-  #isTableOf(sources: readonly CompileSource[]): boolean {
+  /** @returns whether that is all; false when a list of it has to be left out, or waited for */
+  async #compileOnce(candidates: Candidates): Promise<boolean> {
+    if (this.#mustWait(candidates)) return true;
+    const sources = this.#sources(candidates);
+    if (sources.length === 0) {
+      if (this.table.ruleCount > 0) this.table = RuleSet.empty();
+      return true;
+    }
+    if (this.#isTableOf(sources, candidates)) return true;
+    const done = await this.#runThread(sources, candidates);
+    if (!done) return true;
+    const table = done.rules ? RuleSet.open(done.rules) : this.table;
+    const facts = await this.#replay(table, done.results, candidates);
+    if (this.#options.signal.aborted) return true;
+    if (await this.#quarantine(facts, candidates)) return false;
+    if (await this.#hasLost(done.results, candidates)) return false;
+    await this.#takeOver(done, table, candidates, facts);
+    return true;
+  }
+
+  /** Whether the table has to stay because a list in it could not be made again. */
+  #mustWait(candidates: Candidates): boolean {
+    const { lists } = this.#options.set;
+    for (const list of this.#lost) {
+      if (!lists.includes(list) || !list.source.enabled) this.#lost.delete(list);
+    }
+    const isWaiting = [...this.#lost].some(({ meta }) => !candidates.has(meta.id));
+    if (isWaiting) this.#waiting = candidates;
+    return isWaiting;
+  }
+
+  /** Finds lists in the table in use that the compiler has found no usable copy of. */
+  async #hasLost(results: readonly CompileResult[], candidates: Candidates): Promise<boolean> {
+    if (this.table.ruleCount === 0) return false;
+    let isAny = false;
+    for (const result of results) {
+      const list = this.#options.set.byId(result.listId);
+      if (result.used !== null || !list) continue;
+      if (!list.meta.current && !this.#lost.has(list)) continue;
+      await this.#lose(list, result, candidates);
+      isAny = true;
+    }
+    return isAny;
+  }
+
+  async #lose(list: List, result: CompileResult, candidates: Candidates): Promise<void> {
+    const candidate = candidates.get(result.listId);
+    if (candidate) await this.#refuse(list, candidate, result);
+    candidates.delete(result.listId);
+    const reason = result.refused.find(({ kind }) => kind === 'current')?.reason ?? 'not usable';
+    const text = `stored copy lost: ${reason}; the table in use stays until it is fetched`;
+    // Without validators, so that the server sends the list and not "304".
+    const current = list.meta.current && { ...list.meta.current, etag: '', lastModified: '' };
+    list.meta = { ...failed(list.meta, this.#options.clock.wallMs(), text), current };
+    this.#lost.add(list);
+    this.damaged.add(list);
+  }
+
+  #isTableOf(sources: readonly CompileSource[], candidates: Candidates): boolean {
+    if (candidates.size > 0) return false;
     const inputs = sources.map((source) => {
       return { ...source, sha256: source.copies[0]?.sha256 ?? '' };
     });
@@ -189,11 +257,11 @@ export class ListUpdater {
   /** A list may have been removed, disabled or given another URL while it was fetched. */
   async #dropOrphans(candidates: Candidates): Promise<void> {
     const { store, set } = this.#options;
-    for (const [id, { copy }] of candidates) {
+    for (const [id, { path, copy }] of candidates) {
       const list = set.byId(id);
       if (list?.source.enabled === true && list.meta.url === copy.url) continue;
       candidates.delete(id);
-      await store.dropCandidate(id);
+      await store.dropCandidate(path);
     }
   }
 
@@ -245,7 +313,8 @@ export class ListUpdater {
         if (!list || signal.aborted) continue;
         if (candidates.size > 0 && !candidates.has(listId)) continue;
         list.meta = failed(list.meta, clock.wallMs(), toWire(error).message);
-        await store.dropCandidate(listId);
+        const candidate = candidates.get(listId);
+        if (candidate) await store.dropCandidate(candidate.path);
       }
       return null;
     }
@@ -297,7 +366,7 @@ export class ListUpdater {
   }
 
   async #hold(list: List, candidate: Candidate, kind: HoldKind, reason: string): Promise<void> {
-    await this.#options.store.holdCandidate(list.meta.id);
+    await this.#options.store.keep(candidate.path, candidate.copy);
     list.meta = held(list.meta, candidate.copy, kind, reason);
   }
 
@@ -313,21 +382,19 @@ export class ListUpdater {
     list.meta = { ...list.meta, ...factsOf(result) };
     const candidate = candidates.get(result.listId);
     if (candidate && result.used === candidate.kind) {
-      await store.acceptCandidate(list.meta.id, candidate.path);
-      if (list.meta.held) await store.dropHeld(list.meta.id);
+      await store.keep(candidate.path, candidate.copy);
+      if (this.#lost.delete(list)) list.meta = { ...list.meta, current: null };
       const copy = { ...candidate.copy, namesRead: result.report?.names ?? 0 };
       list.meta = taken(list.meta, copy, how);
       return;
     }
     if (candidate) await this.#refuse(list, candidate, result);
-    if (result.used !== 'current') await this.#fallBack(list, result);
-    else if (result.path !== '') await store.settleCurrent(list.meta.id, result.path);
+    if (result.used !== 'current') this.#fallBack(list, result);
   }
 
   /** The compiler has not taken the new copy. What may be right after all is kept for a person. */
   async #refuse(list: List, candidate: Candidate, result: CompileResult): Promise<void> {
     const { store, clock } = this.#options;
-    const { id } = list.meta;
     const found = result.refused.find((one) => one.kind === candidate.kind)?.reason;
     const reason = found ?? 'not usable';
     const kind = kindOfRefusal(reason);
@@ -337,24 +404,21 @@ export class ListUpdater {
       list.meta = { ...list.meta, checkedAtMs: clock.wallMs() };
       return;
     }
-    await store.dropCandidate(id);
-    if (list.meta.held) await store.dropHeld(id);
+    await store.dropCandidate(candidate.path);
     const waiting = { kind, reason, copy: candidate.copy, isKept: false };
     const error = `update refused: ${reason}`;
     list.meta = { ...failed(list.meta, clock.wallMs(), error), held: waiting };
   }
 
   /** The current copy was not usable: takes the previous one, or none, and wants a new one. */
-  async #fallBack(list: List, result: CompileResult): Promise<void> {
-    const { store, clock } = this.#options;
+  #fallBack(list: List, result: CompileResult): void {
+    const { clock } = this.#options;
     const { meta } = list;
     const had = result.refused.find((one) => one.kind === 'current' || one.kind === 'previous');
     if (!had) return;
     // Without validators, so that the server sends the list and not "304".
     const usable = result.used === 'previous' ? meta.previous : null;
     const current = usable ? { ...usable, etag: '', lastModified: '' } : null;
-    if (usable) await store.settleCurrent(meta.id, result.path);
-    if (meta.held) await store.dropHeld(meta.id);
     const instead = usable ? 'the one before is in use' : 'there is no other';
     const text = `stored copy not used: ${had.reason}; ${instead}`;
     const rest = { current, previous: null, held: null, rolledBack: '' };
@@ -390,6 +454,15 @@ function factsOf(result: CompileResult): Partial<ListMeta> {
   if (!report && used !== null) return {};
   const { format = '', lines = 0, rules = 0, comments = 0, ignored = [] } = report ?? {};
   return { format, names: report ? names : 0, lines, rules, comments, ignored };
+}
+
+/** A built-in list, which is read where it lies: a disk that is full has no room for a copy. */
+function readInPlace(path: string): Fetched {
+  try {
+    return { sha256: hashOfFile(path), bytes: statSync(path).size, etag: '', lastModified: '' };
+  } catch (error) {
+    throw new AppError('LIST_UNREACHABLE', `file cannot be read: ${toWire(error).message}`, error);
+  }
 }
 
 function copyFacts(fetched: Fetched): Omit<CopyMeta, 'url' | 'fetchedAtMs' | 'namesRead'> {

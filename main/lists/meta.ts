@@ -3,6 +3,7 @@
  * written by store.ts.
  */
 import { createHash } from 'node:crypto';
+import { seal, unseal } from '../system/sealed-file.ts';
 import type { IgnoredLines } from './parse-list.ts';
 
 /** A raw copy on disk that was accepted once. */
@@ -122,23 +123,37 @@ export function newListMeta(id: number, name: string, url: string): ListMeta {
   };
 }
 
-/** File form: JSON with a checksum over the inner part, which also catches a changed digit. */
-export function writeMeta(lists: readonly ListMeta[]): string {
-  return JSON.stringify({ version: 1, sha256: checksum(lists), lists }, null, 1);
+/** Every copy that a list has on disk. */
+export function copiesOf({ current, previous, held }: ListMeta): CopyMeta[] {
+  const waiting = held?.isKept === true ? held.copy : null;
+  return [current, previous, waiting].filter((copy) => copy !== null);
 }
 
-/** The lists of a meta file; null when the text is damaged or of another version. */
-export function readMeta(text: string): ListMeta[] | null {
+const KIND = 'lists';
+
+/** File form: sealed JSON. */
+export function writeMeta(lists: readonly ListMeta[]): string {
+  return seal(KIND, `${JSON.stringify({ version: 2, lists }, null, 1)}\n`);
+}
+
+/** The lists of a meta file; null when it is damaged or of a version that is not known. */
+export function readMeta(bytes: Buffer): ListMeta[] | null {
+  const { state, ...rest } = unseal(KIND, bytes);
+  if (!('text' in rest)) return null;
   let value: { version?: unknown; sha256?: unknown; lists?: unknown } | null;
   try {
-    value = JSON.parse(text) as typeof value;
+    value = JSON.parse(rest.text) as typeof value;
   } catch {
     return null; // The caller falls back to the older file.
   }
-  if (value?.version !== 1 || !Array.isArray(value.lists)) return null;
-  // A right checksum proves that writeMeta wrote it, so the shapes need no second check; an older
-  // program wrote fewer fields.
-  if (value.sha256 !== checksum(value.lists)) return null;
+  if (!Array.isArray(value?.lists)) return null;
+  // Version 1 had its hash inside. A right hash proves that this program wrote the file, so the
+  // shapes need no second check; an older one wrote fewer fields.
+  const isWhole =
+    state === 'whole'
+      ? value.version === 2
+      : value.version === 1 && value.sha256 === checksum(value.lists);
+  if (!isWhole) return null;
   const lists = value.lists as ListMeta[];
   return lists.map((meta) => ({ ...newListMeta(meta.id, meta.name, meta.url), ...meta }));
 }

@@ -14,8 +14,8 @@ export interface ListClock {
 const FIRST_RETRY_MS = 60_000;
 /** Interval times 1 ± this. */
 const JITTER = 0.1;
-/** setTimeout takes 31 bits; a manager that wakes early just looks again. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
+/** A manager that wakes early just looks again: the clock may have been set back meanwhile. */
+const TIMER_MS_MAX = 3_600_000;
 
 export const SYSTEM_CLOCK: ListClock = {
   wallMs: () => Date.now(),
@@ -46,4 +46,12 @@ export function delayAfter(refreshMs: number, failures: number, random: number):
 export function dueAtStart(nowMs: number, checkedAtMs: number | null, delayMs: number): number {
   if (checkedAtMs === null || checkedAtMs > nowMs) return nowMs;
   return Math.max(nowMs, checkedAtMs + delayMs);
+}
+
+/**
+ * The same for a list of which it is known when it is due: at once when that is further ahead than
+ * any delay, because the clock was set back since.
+ */
+export function dueByClock(nowMs: number, dueAtMs: number, refreshMs: number): number {
+  return dueAtMs - nowMs > refreshMs * (1 + JITTER) + 1 ? nowMs : dueAtMs;
 }

@@ -3,124 +3,121 @@
  * the list manager is its only user (the compile thread reads copies and writes the snapshot by the
  * paths it is given).
  *
- *   list-<id>.txt           last good copy        meta.json           ListMeta of every list
- *   list-<id>.previous.txt  the one before        meta.previous.json  the one before
- *   list-<id>.new           candidate             table.bin           compiled snapshot
- *   list-<id>.held.txt      waits for a person    table.bin.new       candidate snapshot
- *   list-<id>.swap.txt      only during a rollback
+ *   copy-<SHA-256>.txt    a copy that is in use, was before, or waits for a person
+ *   meta.json             which copies each list has (sealed)    table.bin      compiled snapshot
+ *   meta.previous.json    the one before                         table.bin.new  candidate snapshot
+ *   list-<id>.new         candidate
  *
- * A candidate becomes current by: current -> previous, candidate -> current, new meta; a rollback is
- * current -> swap, previous -> current, swap -> previous, new meta. Copies are known by their
- * SHA-256 in the meta file, so after a crash between these steps the old copy is found under one
- * name or the other. A damaged file counts as missing, and the next best is used.
+ * A copy has the name of its content and never changes. A change of any kind is: copies under their
+ * names, then the new meta file, then the removal of copies that no list has any more. So whatever
+ * is cut off, and however often, the meta file names copies that are there. A built-in list has no
+ * copy: it is read where it lies.
  */
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
-import { copyFile, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { RuleSet } from '../engine/rule-set.ts';
-import { TEMPORARY_SUFFIX, syncDirectory, writeFileAtomic } from './atomic-file.ts';
+import { syncDirectory, TEMPORARY_SUFFIX, writeFileAtomic } from '../system/atomic-file.ts';
 import type { CopyFile } from './compile.ts';
+import { hashOf, openTextFile } from './list-text.ts';
+import { localPath } from './local-source.ts';
 import type { CopyMeta, ListMeta } from './meta.ts';
-import { readMeta, writeMeta } from './meta.ts';
+import { copiesOf, readMeta, writeMeta } from './meta.ts';
 import { readSnapshot } from './snapshot-file.ts';
 
 const CANDIDATE_SUFFIX = '.new';
-const SWAP_SUFFIX = '.swap.txt';
+const COPY_NAME = /^copy-[0-9a-f]{64}\.txt$/;
+/** Copies of an older version, known by their place. */
+const OLD_COPY_NAME = /^list-\d+\.((previous|held|swap)\.)?txt$/;
 const LINE_CHUNK_BYTES = 65_536;
 /** Longest source line shown in an explanation. */
 const LINE_SHOWN_BYTES = 512;
 
+export interface StoredLists {
+  readonly lists: ListMeta[];
+  /** There was something here, but no meta file that could be read. */
+  readonly isLost: boolean;
+}
+
 export class ListStore {
   readonly directory: string;
   readonly snapshotPath: string;
+  readonly #builtinDirectory: string;
   readonly #metaPath: string;
   readonly #previousMetaPath: string;
+  /** The text of the meta file as it is on disk; '' when there is none that counts. */
+  #metaText = '';
 
-  constructor(directory: string) {
+  /** @param builtinDirectory  holds <name>.txt of each builtin:<name> */
+  constructor(directory: string, builtinDirectory: string) {
     this.directory = directory;
+    this.#builtinDirectory = builtinDirectory;
     this.snapshotPath = join(directory, 'table.bin');
     this.#metaPath = join(directory, 'meta.json');
     this.#previousMetaPath = join(directory, 'meta.previous.json');
   }
 
   /**
-   * Makes the directory, in one that is there, and removes what a crash left half done.
+   * Makes the directory, in one that is there, removes what a crash left half done, and reads the
+   * meta file: the older one when the newer is damaged, nothing without both.
    *
-   * @throws the system's error; what there is can be read all the same
+   * Never throws: what cannot be written shows at the first round, and what there is can be read.
    */
-  async open(): Promise<void> {
-    await mkdir(this.directory, { mode: 0o700 }).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    });
-    for (const name of await readdir(this.directory)) {
-      if (name.endsWith(SWAP_SUFFIX)) await this.#endSwap(name.slice(0, -SWAP_SUFFIX.length));
-      if (!name.endsWith(TEMPORARY_SUFFIX) && !name.endsWith(CANDIDATE_SUFFIX)) continue;
-      await rm(join(this.directory, name), { force: true });
-    }
+  async open(): Promise<StoredLists> {
+    await mkdir(this.directory, { mode: 0o700 }).catch(() => undefined);
+    const stored = this.#loadMeta();
+    await this.#tidy(stored).catch(() => undefined);
+    return stored;
   }
 
-  /** The lists as last saved; from the older file when the newer is damaged; [] without both. */
-  async loadMeta(): Promise<ListMeta[]> {
-    for (const path of [this.#metaPath, this.#previousMetaPath]) {
-      // A missing file and a damaged one mean the same here: use the next.
-      const text = await readFile(path, 'utf8').catch(() => '');
-      const lists = readMeta(text);
-      if (lists) return lists;
-    }
-    return [];
-  }
-
+  /** Replaces the meta file, and then removes the copies that no list has any more. */
   async saveMeta(lists: readonly ListMeta[]): Promise<void> {
-    const text = await readFile(this.#metaPath, 'utf8').catch(() => '');
-    const isGood = readMeta(text) !== null;
-    if (isGood) await copyFile(this.#metaPath, this.#previousMetaPath);
-    await writeFileAtomic(this.#metaPath, writeMeta(lists));
+    const text = writeMeta(lists);
+    if (this.#metaText !== '') {
+      await writeFileAtomic(this.#previousMetaPath, this.#metaText, { mode: 0o600 });
+    }
+    await writeFileAtomic(this.#metaPath, text, { mode: 0o600 });
+    this.#metaText = text;
+    await this.#removeCopies(lists);
   }
 
   candidatePath(id: number): string {
     return join(this.directory, `list-${String(id)}${CANDIDATE_SUFFIX}`);
   }
 
+  copyPath({ sha256 }: Pick<CopyMeta, 'sha256'>): string {
+    return join(this.directory, `copy-${sha256}.txt`);
+  }
+
+  /** The file of a built-in list; null for any other. @throws AppError LIST_REJECTED */
+  builtinPath(url: string): string | null {
+    return url.startsWith('builtin:') ? localPath(url, this.#builtinDirectory) : null;
+  }
+
   /** Copies of a list for the compiler, best first. */
   copies(meta: ListMeta): CopyFile[] {
-    const paths = [this.#currentPath(meta.id), this.#previousPath(meta.id)];
     const files: CopyFile[] = [];
     for (const kind of ['current', 'previous'] as const) {
       const copy = meta[kind];
       if (!copy) continue;
-      files.push({ kind, paths, sha256: copy.sha256, bytes: copy.bytes, namesBefore: 0 });
+      const { sha256, bytes } = copy;
+      files.push({ kind, paths: this.#pathsOf(copy), sha256, bytes, namesBefore: 0 });
     }
     return files;
   }
 
-  /** Makes a candidate, or a held copy, the current one; the current one becomes the previous. */
-  async acceptCandidate(id: number, path = this.candidatePath(id)): Promise<void> {
-    await renameIfThere(this.#currentPath(id), this.#previousPath(id));
-    await rename(path, this.#currentPath(id));
+  /** Gives a candidate, which is on disk as a whole, the name of its content. */
+  async keep(candidate: string, copy: Pick<CopyMeta, 'sha256'>): Promise<void> {
+    const path = this.copyPath(copy);
+    if (dirname(candidate) !== this.directory || candidate === path) return;
+    await rename(candidate, path);
     await syncDirectory(this.directory);
   }
 
-  heldPath(id: number): string {
-    return join(this.directory, `list-${String(id)}.held.txt`);
-  }
-
-  /** Sets the candidate aside, in place of one that was set aside before. */
-  async holdCandidate(id: number): Promise<void> {
-    await rename(this.candidatePath(id), this.heldPath(id));
-    await syncDirectory(this.directory);
-  }
-
-  async dropHeld(id: number): Promise<void> {
-    await rm(this.heldPath(id), { force: true });
-  }
-
-  /** Exchanges the current and the previous copy. */
-  async swapCopies(id: number): Promise<void> {
-    const swap = join(this.directory, `list-${String(id)}${SWAP_SUFFIX}`);
-    await renameIfThere(this.#currentPath(id), swap);
-    await renameIfThere(this.#previousPath(id), this.#currentPath(id));
-    await renameIfThere(swap, this.#previousPath(id));
-    await syncDirectory(this.directory);
+  /** Removes a candidate; a built-in list or a copy stays. */
+  async dropCandidate(path: string): Promise<void> {
+    const isOurs = dirname(path) === this.directory && path.endsWith(CANDIDATE_SUFFIX);
+    if (isOurs) await rm(path, { force: true });
   }
 
   /** Where the compiler saves the table; it counts from `commitSnapshot` on. */
@@ -135,40 +132,6 @@ export class ListStore {
 
   async dropSnapshotCandidate(): Promise<void> {
     await rm(this.snapshotCandidatePath, { force: true });
-  }
-
-  /** Gives a file that a crash left in the middle of `swapCopies` the name that is free. */
-  async #endSwap(stem: string): Promise<void> {
-    const swap = join(this.directory, stem + SWAP_SUFFIX);
-    for (const path of [`${stem}.txt`, `${stem}.previous.txt`]) {
-      const free = join(this.directory, path);
-      if (existsSync(free)) continue;
-      await rename(swap, free);
-      return;
-    }
-    await rm(swap, { force: true });
-  }
-
-  async dropCandidate(id: number): Promise<void> {
-    await rm(this.candidatePath(id), { force: true });
-  }
-
-  /**
-   * Gives the file that the compiler has used the name of the current copy. What had that name is
-   * kept: after a crash in a rollback it is the other copy.
-   */
-  async settleCurrent(id: number, usedPath: string): Promise<void> {
-    if (usedPath === this.#currentPath(id)) return;
-    if (usedPath === this.#previousPath(id)) return this.swapCopies(id);
-    await rename(usedPath, this.#currentPath(id));
-    await syncDirectory(this.directory);
-  }
-
-  /** Removes all files of a list. */
-  async remove(id: number): Promise<void> {
-    const copies = [this.#currentPath(id), this.#previousPath(id)];
-    for (const path of [...copies, this.candidatePath(id), this.heldPath(id)])
-      await rm(path, { force: true });
   }
 
   /**
@@ -186,29 +149,85 @@ export class ListStore {
     }
   }
 
-  /** A line of the current copy; '' when it has not so many, or the copy is not there. */
-  line(id: number, copy: CopyMeta, line: number): string {
-    for (const path of [this.#currentPath(id), this.#previousPath(id)]) {
+  /** A line of a copy; '' when it has not so many, or the copy is not there. */
+  line(copy: CopyMeta, line: number): string {
+    for (const path of this.#pathsOf(copy)) {
       const text = readLine(path, copy.bytes, line);
       if (text !== null) return text;
     }
     return '';
   }
 
-  #currentPath(id: number): string {
-    return join(this.directory, `list-${String(id)}.txt`);
+  #pathsOf(copy: CopyMeta): string[] {
+    const path = this.copyPath(copy);
+    try {
+      return [path, this.builtinPath(copy.url) ?? path];
+    } catch {
+      return [path]; // a built-in list whose name is none any more
+    }
   }
 
-  #previousPath(id: number): string {
-    return join(this.directory, `list-${String(id)}.previous.txt`);
+  #loadMeta(): StoredLists {
+    for (const path of [this.#metaPath, this.#previousMetaPath]) {
+      // A missing file and a damaged one mean the same here: use the next.
+      const bytes = readIfThere(path);
+      const lists = bytes && readMeta(bytes);
+      if (!lists) continue;
+      this.#metaText = bytes.toString('utf8');
+      return { lists: lists.map((meta) => this.#withoutDangling(meta)), isLost: false };
+    }
+    return { lists: [], isLost: existsSync(this.snapshotPath) };
+  }
+
+  /** A waiting copy whose file has gone cannot be taken any more. */
+  #withoutDangling(meta: ListMeta): ListMeta {
+    const { held } = meta;
+    const isDangling = held?.isKept === true && !existsSync(this.copyPath(held.copy));
+    const isOld = existsSync(join(this.directory, `list-${String(meta.id)}.held.txt`));
+    return isDangling && !isOld ? { ...meta, held: { ...held, isKept: false } } : meta;
+  }
+
+  async #tidy({ lists, isLost }: StoredLists): Promise<void> {
+    for (const name of await readdir(this.directory)) {
+      const path = join(this.directory, name);
+      if (OLD_COPY_NAME.test(name)) await this.#moveOldCopy(path, lists);
+      const isLeftOver = name.endsWith(TEMPORARY_SUFFIX) || name.endsWith(CANDIDATE_SUFFIX);
+      if (isLeftOver || name.endsWith('.tmp')) await rm(path, { force: true });
+    }
+    if (!isLost) await this.#removeCopies(lists);
+  }
+
+  /** An older version knew copies by their place: they get the name of their content. */
+  async #moveOldCopy(path: string, lists: readonly ListMeta[]): Promise<void> {
+    const sha256 = hashOfFile(path);
+    const isKnown = lists.flatMap(copiesOf).some((copy) => copy.sha256 === sha256);
+    if (isKnown) await this.keep(path, { sha256 });
+    else await rm(path, { force: true });
+  }
+
+  async #removeCopies(lists: readonly ListMeta[]): Promise<void> {
+    const used = new Set(lists.flatMap(copiesOf).map((copy) => basename(this.copyPath(copy))));
+    for (const name of await readdir(this.directory)) {
+      if (COPY_NAME.test(name) && !used.has(name)) await rm(join(this.directory, name));
+    }
   }
 }
 
-async function renameIfThere(from: string, to: string): Promise<void> {
+/** The SHA-256 of a file, hex. Throws the system's error. */
+export function hashOfFile(path: string): string {
+  const text = openTextFile(path);
   try {
-    await rename(from, to);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return hashOf(text);
+  } finally {
+    text.close();
+  }
+}
+
+function readIfThere(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch {
+    return null;
   }
 }
 

@@ -49,7 +49,7 @@ export class RetentionSchedule {
     return new Promise((resolve) => {
       this.#waiters.push(resolve);
       this.#host.store.endRetention();
-      this.#begin(true);
+      this.#begin(true, true);
       if (!this.#host.store.isRetaining) this.end();
     });
   }
@@ -83,11 +83,11 @@ export class RetentionSchedule {
     this.#ticks++;
   };
 
-  #begin(sweeps: boolean): void {
+  #begin(sweeps: boolean, isAsked = false): void {
     const { store } = this.#host;
     if (!this.#host.mayBegin() || store.isRetaining) return;
     this.#begunMs = performance.now();
-    if (store.beginRetention(sweeps)) this.#continue();
+    if (store.beginRetention(sweeps, isAsked)) this.#continue();
   }
 
   #continue(): void {

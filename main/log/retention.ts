@@ -42,6 +42,7 @@ export class RetentionRun {
   #bytesTarget = 0;
 
   /**
+   * @param nowMs   -Infinity: nothing is too old
    * @param sweeps  look at every row, not only from the oldest on: finds old rows behind newer ones,
    *                left by a clock that was wrong
    */
@@ -162,6 +163,8 @@ export class RetentionStatements {
   readonly hasOld: Statement<[number, number, number], number>;
   readonly firstId: Statement<[], number | null>;
   readonly lastId: Statement<[], number | null>;
+  /** Of the row that was written last; its time may be that of a wrong clock. */
+  readonly newestMs: Statement<[], number>;
   readonly countMinutes: Statement<[], number>;
   readonly #database: Database;
   readonly #pageCount: Statement<[], number>;
@@ -186,6 +189,7 @@ export class RetentionStatements {
     );
     this.firstId = plucked(database, 'SELECT min(id) FROM queries');
     this.lastId = plucked(database, 'SELECT max(id) FROM queries');
+    this.newestMs = plucked(database, 'SELECT time_ms FROM queries ORDER BY id DESC LIMIT 1');
     this.countMinutes = plucked(database, 'SELECT count(*) FROM minutes');
     this.#pageCount = plucked(database, 'PRAGMA page_count');
     this.#freeCount = plucked(database, 'PRAGMA freelist_count');

@@ -21,6 +21,7 @@ import {
 import type { LogSettings } from './messages.ts';
 import type { RecordNames } from './record.ts';
 import { RetentionRun, RetentionStatements } from './retention.ts';
+import { SteadyClock } from './steady-clock.ts';
 import type { RetentionBounds } from './retention.ts';
 import type { StatusBlock } from './status-block.ts';
 import { walBounds } from './wal-bounds.ts';
@@ -38,12 +39,16 @@ export class WalHeldError extends Error {
 }
 
 /** What a store needs. */
+const MS_PER_DAY = 86_400_000;
+
 export interface LogStoreOptions {
   readonly directory: string;
   readonly settings: LogSettings;
   readonly status: StatusBlock;
   /** Wall clock, milliseconds since 1970. */
   readonly now: () => number;
+  /** Time since any origin, which setting the clock does not change; for tests. */
+  readonly elapsedMs?: () => number;
   /** `recentEvents` says something new. */
   readonly onEvent: () => void;
 }
@@ -60,6 +65,7 @@ export class LogStore {
   readonly #directory: string;
   readonly #status: StatusBlock;
   readonly #now: () => number;
+  readonly #clock: SteadyClock;
   readonly #onEvent: () => void;
   readonly #events: { readonly text: string; readonly atMs: number }[] = [];
   #bounds: RetentionBounds;
@@ -71,6 +77,7 @@ export class LogStore {
     this.#directory = options.directory;
     this.#status = options.status;
     this.#now = options.now;
+    this.#clock = new SteadyClock(options.now, options.elapsedMs);
     this.#onEvent = options.onEvent;
     this.#bounds = retentionBounds(options.settings);
   }
@@ -104,10 +111,16 @@ export class LogStore {
     return this.#run !== null;
   }
 
-  /** Begins a retention run; false while the database is not open. */
-  beginRetention(sweeps: boolean): boolean {
+  /**
+   * Begins a retention run; false while the database is not open.
+   *
+   * @param isAsked  somebody wants it now: then the clock counts, whatever it did lately
+   */
+  beginRetention(sweeps: boolean, isAsked: boolean): boolean {
     if (this.#open === null) return false;
-    this.#run = new RetentionRun(this.#open.retention, this.#bounds, this.#now(), sweeps);
+    const isSure = this.#clock.isSteady || isAsked;
+    const nowMs = isSure ? this.#now() : -Infinity;
+    this.#run = new RetentionRun(this.#open.retention, this.#bounds, nowMs, sweeps && isSure);
     return true;
   }
 
@@ -180,7 +193,11 @@ export class LogStore {
       this.#identityCheckedMs = nowMs;
       if (this.#open !== null && !this.#isAtItsPath(this.#open)) this.#giveUpDeleted();
     }
-    this.#open ??= this.#connect();
+    if (this.#open === null) {
+      this.#open = this.#connect();
+      const { newestMs } = this.#open.retention;
+      this.#clock.found(newestMs.get() ?? null, this.#bounds.retentionDays * MS_PER_DAY);
+    }
     return this.#open;
   }
 

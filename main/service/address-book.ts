@@ -10,10 +10,9 @@
  * was known last. The system's resolver is never asked: it may be Sluice itself.
  */
 import type { LookupAddress } from 'node:dns';
-import { readFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { LIMITS } from '../contract/limits.ts';
-import { writeFileAtomic } from './atomic-file.ts';
+import { SealedFile } from '../system/sealed-file.ts';
 import { writeTrouble } from './data-folder.ts';
 import type { ServiceClock } from './clock.ts';
 
@@ -24,13 +23,11 @@ const BACKOFF_FIRST_MS = 1_000;
 const BACKOFF_LAST_MS = 60_000;
 /** A server that cannot be reached does not make us look up its name more often than this. */
 const REFRESH_MIN_MS = 5_000;
-const FILE_VERSION = 1;
-const FILE_BYTES_MAX = 256 * 1024;
 
 export type Addresses = Readonly<Record<string, readonly string[]>>;
 
 export interface AddressBookOptions {
-  /** JSON; made when there is something to remember. */
+  /** Sealed; made when there is something to remember. */
   readonly file: string;
   /** Over the bootstrap servers. */
   readonly lookup: LookupFunction;
@@ -41,6 +38,12 @@ export interface AddressBookOptions {
   readonly onTrouble: (host: string, reason: string | null) => void;
   /** The file cannot be written. */
   readonly onSaveFailed: (reason: string) => void;
+  /** The file was damaged. @param sentence  what became of it, without a full stop */
+  readonly onDamaged?: (sentence: string) => void;
+}
+
+interface Saved {
+  readonly hosts: Addresses;
 }
 
 interface Host {
@@ -56,19 +59,23 @@ export class AddressBook {
   readonly #options: AddressBookOptions;
   readonly #known = new Map<string, readonly string[]>();
   readonly #hosts = new Map<string, Host>();
+  readonly #file: SealedFile<Saved>;
   #saving: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   /** Reads the file. What it cannot read it does not need: names are looked up anyway. */
-  static async open(options: AddressBookOptions): Promise<AddressBook> {
+  static open(options: AddressBookOptions): AddressBook {
     const book = new AddressBook(options);
-    const text = await readFile(options.file, 'utf8').catch(() => '');
-    for (const [host, addresses] of readKnown(text)) book.#known.set(host, addresses);
+    const found = book.#file.read();
+    if (found.state === 'damaged') options.onDamaged?.(found.sentence);
+    const known = found.state === 'whole' ? Object.entries(found.value.hosts) : [];
+    for (const [host, addresses] of known) book.#known.set(host, addresses);
     return book;
   }
 
   private constructor(options: AddressBookOptions) {
     this.#options = options;
+    this.#file = new SealedFile({ path: options.file, kind: 'addresses', parse: parseSaved });
   }
 
   /** Of the hosts in use: the last known ones, empty lists left out. */
@@ -164,12 +171,9 @@ export class AddressBook {
   #save(): void {
     const { file, onSaveFailed } = this.#options;
     const hosts = Object.fromEntries([...this.#known].slice(-LIMITS.hostsMax));
-    const text = `${JSON.stringify({ version: FILE_VERSION, hosts }, null, 2)}\n`;
-    this.#saving = this.#saving
-      .then(() => writeFileAtomic(file, text, { mode: 0o600 }))
-      .catch((error: unknown) => {
-        onSaveFailed(writeTrouble(error, file));
-      });
+    this.#saving = this.#file.write({ hosts }).catch((error: unknown) => {
+      onSaveFailed(writeTrouble(error, file));
+    });
   }
 }
 
@@ -182,21 +186,16 @@ function addressesOf(found: string | LookupAddress[]): string[] {
   return all.slice(0, LIMITS.hostAddressesMax);
 }
 
-/** The hosts of a file; nothing for a file that is none of ours. */
-function readKnown(text: string): [string, string[]][] {
-  if (text === '' || text.length > FILE_BYTES_MAX) return [];
-  try {
-    const { hosts } = JSON.parse(text) as { hosts?: Record<string, unknown> };
-    return Object.entries(hosts ?? {})
-      .slice(0, LIMITS.hostsMax)
-      .flatMap(([host, addresses]): [string, string[]][] => {
-        const valid = Array.isArray(addresses) ? addresses.filter(isAddress) : [];
-        return valid.length === 0 ? [] : [[host, valid.slice(0, LIMITS.hostAddressesMax)]];
-      });
-  } catch {
-    // A file that was damaged is written anew at the next lookup.
-    return [];
-  }
+function parseSaved(json: unknown): Saved | undefined {
+  const { hosts } = (json ?? {}) as { hosts?: unknown };
+  if (typeof hosts !== 'object' || hosts === null) return undefined;
+  const known = Object.entries(hosts as Record<string, unknown>)
+    .slice(0, LIMITS.hostsMax)
+    .flatMap(([host, addresses]): [string, string[]][] => {
+      const valid = Array.isArray(addresses) ? addresses.filter(isAddress) : [];
+      return valid.length === 0 ? [] : [[host, valid.slice(0, LIMITS.hostAddressesMax)]];
+    });
+  return { hosts: Object.fromEntries(known) };
 }
 
 function isAddress(value: unknown): value is string {

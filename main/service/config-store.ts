@@ -1,23 +1,29 @@
 /**
- * Owns the settings file: reads it, edits it, and never overwrites one that a person broke.
+ * Owns the settings file: edits it, reads it again, and never overwrites one that a person broke.
+ * With which settings the program starts, settings-start.ts decides.
  *
  * Used by the service in the main thread. Edits start from the file as it is on disk now, so what
  * a person changed meanwhile is kept; while the file has a mistake, an edit is refused with that
- * mistake and the settings in use stay. Edits and re-reads run one after another.
+ * mistake and the settings in use stay. Only a file that was damaged when the program started, and
+ * is still the same, is replaced by an edit: it is set aside first. Edits and re-reads run one after
+ * another. A copy of what is in use is kept for the next start (settings-copy.ts).
  */
-import { constants } from 'node:fs';
-import { copyFile, readFile, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { access, constants, copyFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
-import { writeFileAtomic } from './atomic-file.ts';
-import { isDiskTrouble, makeFolder, writeTrouble } from './data-folder.ts';
-import type { SettingsCache } from './settings-cache.ts';
+import { writeFileAtomic, writeInPlace } from '../system/atomic-file.ts';
+import { fingerprint, isBlank, PREVIOUS_SUFFIX, SettingsCopy } from './settings-copy.ts';
 import type { Change, EditedSettings, Section } from './settings-edit.ts';
-
-/** Suffix of the one older copy kept beside the settings file. */
-export const PREVIOUS_SUFFIX = '.previous';
+import {
+  makeSettingsFile,
+  parseSettings,
+  readSettingsFile,
+  startSettings,
+  unwritable,
+  type StartSettings,
+} from './settings-start.ts';
 
 /** How often an edit starts anew because the file changed under it. */
 const EDIT_ATTEMPTS_MAX = 3;
@@ -26,8 +32,8 @@ export interface ConfigStoreOptions {
   readonly file: string;
   /** Copied to `file` when there is none; null: it is a mistake when there is none. */
   readonly templateFile: string | null;
-  /** Null or left out: the file is parsed at each start. */
-  readonly cache?: SettingsCache | null;
+  /** Folder of the copy of the settings in use; default: that of the file. */
+  readonly copyFolder?: string;
 }
 
 /** What an edit does to a section: the change, and the section as it reads afterwards. */
@@ -51,36 +57,53 @@ export class ConfigStore {
   readonly file: string;
   /** True when this start made the file from the template. */
   readonly isNew: boolean;
-  /** Why the template is used without a settings file, without a full stop; '' with one. */
-  readonly trouble: string;
+  /** What is odd about the file this start has read, one sentence; '' when nothing is. */
+  readonly notice: string;
   readonly #templateFile: string | null;
+  readonly #copyFolder: string;
+  readonly #copy: SettingsCopy;
+  #problem: string;
   #config: Config;
   /** The text that `#config` was read from; '' when it is not known. */
   #text = '';
+  /** Of a file that was damaged when the program started: which, and what is in use instead. */
+  #damaged: { readonly fingerprint: string; readonly text: string } | null;
   #onChange: (config: Config) => void = () => undefined;
   #tail: Promise<unknown> = Promise.resolve();
 
-  private constructor(options: ConfigStoreOptions, made: Made, config: Config) {
+  private constructor(options: ConfigStoreOptions, copy: SettingsCopy, start: StartSettings) {
     this.file = options.file;
-    this.isNew = made.isNew;
-    this.trouble = made.trouble;
+    this.isNew = start.source === 'new-file';
+    this.notice = start.notice;
     this.#templateFile = options.templateFile;
-    this.#config = config;
+    this.#copyFolder = options.copyFolder ?? dirname(options.file);
+    this.#copy = copy;
+    this.#problem = start.problem;
+    this.#config = start.config;
+    this.#text = start.source === 'template' ? '' : start.text;
+    this.#damaged = start.source === 'copy' ? start : null;
   }
 
   /**
-   * On a full or read-only disk without a settings file the template itself is used.
+   * With a damaged file the settings last in use are taken, and on a full or read-only disk without
+   * one the template itself; `problem` then says so.
    *
    * @throws AppError CONFIG_INVALID for a mistake, CONFIG_UNWRITABLE when no file can be made
    */
   static async open(options: ConfigStoreOptions): Promise<ConfigStore> {
-    const made = await makeFrom(options.templateFile, options.file);
-    const { templateFile, file } = options;
-    const text = await readText(made.trouble === '' ? file : (templateFile ?? file));
-    const cached = (await options.cache?.read(text)) ?? null;
-    const config = cached ?? (await parse(text, file));
-    if (cached === null) await options.cache?.write(text, config);
-    return new ConfigStore(options, made, config);
+    const { file, templateFile, copyFolder = dirname(file) } = options;
+    const copy = new SettingsCopy(join(copyFolder, basename(file)) + PREVIOUS_SUFFIX, file);
+    const start = await startSettings({ file, templateFile, copy });
+    return new ConfigStore(options, copy, start);
+  }
+
+  /**
+   * The program runs with the settings of the file: from now on they are the last good ones. A file
+   * with something odd about it does not count before the program ends: whoever saw the notice and
+   * left the file as it is, meant it.
+   */
+  async started(): Promise<void> {
+    if (this.#problem === '' && this.notice === '') await this.#inTurn(() => this.#keepCopy());
   }
 
   /** The settings in use. */
@@ -88,9 +111,14 @@ export class ConfigStore {
     return this.#config;
   }
 
-  /** The text of the file. @throws AppError CONFIG_INVALID when it cannot be read */
+  /** Why other settings than the file's are in use, one sentence; '' when they are the file's. */
+  get problem(): string {
+    return this.#problem;
+  }
+
+  /** The text of the settings. @throws AppError CONFIG_INVALID when it cannot be read */
   readText(): Promise<string> {
-    return this.#inTurn(() => readText(this.file));
+    return this.#inTurn(() => this.#currentText());
   }
 
   /** Called with new settings, before the edit or re-read that brought them resolves. */
@@ -102,8 +130,10 @@ export class ConfigStore {
   reload(): Promise<Config> {
     return this.#inTurn(async () => {
       await this.#makeLate();
-      const text = await readText(this.file);
-      return this.#use(await parse(text, this.file));
+      const text = await this.#readFile();
+      const config = this.#use(await parseSettings(text, this.file), text);
+      await this.#keepCopy();
+      return config;
     });
   }
 
@@ -144,10 +174,10 @@ export class ConfigStore {
    */
   replaceText(text: string): Promise<Config> {
     return this.#inTurn(async () => {
-      const config = await parse(text, 'the new settings');
+      const config = await parseSettings(text, 'the new settings');
       await this.#makeLate();
-      await this.#write(text);
-      return this.#use(config);
+      await this.#write(text, this.#text);
+      return this.#use(config, text);
     });
   }
 
@@ -167,13 +197,13 @@ export class ConfigStore {
   async #tryEdits(plan: TextPlan): Promise<Config> {
     for (let attempt = 1; attempt <= EDIT_ATTEMPTS_MAX; attempt++) {
       const before = await fingerprint(this.file);
-      const text = await readText(this.file);
-      const config = text === this.#text ? this.#config : await parse(text, this.file);
+      const text = await this.#currentText();
+      const config = text === this.#text ? this.#config : await parseSettings(text, this.file);
       const edited = await plan(text, config);
-      if (edited.text === text) return this.#use(config, text);
-      const next = edited.config ?? (await parse(edited.text, this.file));
+      if (edited.text === text) return this.#damaged ? this.#config : this.#use(config, text);
+      const next = edited.config ?? (await parseSettings(edited.text, this.file));
       if ((await fingerprint(this.file)) !== before) continue;
-      await this.#write(edited.text);
+      await this.#write(edited.text, text);
       return this.#use(next, edited.text);
     }
     throw new AppError('CONFIG_UNWRITABLE', `${this.file}: another program keeps changing it`);
@@ -181,28 +211,94 @@ export class ConfigStore {
 
   /** Resolves when no edit is running any more. */
   async close(): Promise<void> {
+    if (this.notice !== '') void this.#inTurn(() => this.#keepCopy());
     await this.#tail;
+  }
+
+  /** As on disk; of a file that was damaged from the start, the settings in use. */
+  async #currentText(): Promise<string> {
+    const damaged = await this.#stillDamaged();
+    return damaged?.text ?? this.#readFile();
+  }
+
+  /** @throws AppError CONFIG_INVALID, also when nothing is left of a file that had settings */
+  async #readFile(): Promise<string> {
+    const text = await readSettingsFile(this.file);
+    if (!isBlank(text) || isBlank(this.#copy.read()?.text ?? '')) return text;
+    throw new AppError('CONFIG_INVALID', `${this.file}: the file is empty`);
+  }
+
+  async #stillDamaged() {
+    const damaged = this.#damaged;
+    if (damaged === null) return null;
+    return (await fingerprint(this.file)) === damaged.fingerprint ? damaged : null;
   }
 
   /** The file that could not be made at the start. */
   async #makeLate(): Promise<void> {
-    if (this.trouble === '') return;
-    const { trouble } = await makeFrom(this.#templateFile, this.file);
+    if (this.#problem === '' || this.#damaged !== null) return;
+    const { trouble } = await makeSettingsFile(this.#templateFile, this.file);
     if (trouble !== '') throw new AppError('CONFIG_UNWRITABLE', trouble);
   }
 
-  async #write(text: string): Promise<void> {
+  /** @param before  the text that stays when this fails */
+  async #write(text: string, before: string): Promise<void> {
     try {
-      await writeFileAtomic(this.file, text, { mode: 0o600, previousSuffix: PREVIOUS_SUFFIX });
+      if (await this.#stillDamaged()) await this.#setAside();
+      await this.#replace(text, before);
     } catch (error) {
-      throw unwritable(this.file, error);
+      throw error instanceof AppError ? error : unwritable(this.file, error);
     }
+    this.#text = text;
+    await this.#keepCopy();
+  }
+
+  /** In its place where it cannot be replaced: then the copy holds the new text before. */
+  async #replace(text: string, before: string): Promise<void> {
+    try {
+      await writeFileAtomic(this.file, text, { mode: 0o600 });
+    } catch (error) {
+      if (!cannotBeReplaced(error)) throw error;
+      await access(this.file, constants.W_OK);
+      await this.#copy.write(text, '').catch((failure: unknown) => {
+        throw unwritable(this.#copy.path, failure);
+      });
+      try {
+        await writeInPlace(this.file, text);
+      } catch (failure) {
+        await writeInPlace(this.file, before).catch(() => undefined); // the disk has no room at all
+        await this.#copy.write(before, await fingerprint(this.file)).catch(() => undefined);
+        throw failure;
+      }
+    }
+  }
+
+  /** Keeps a damaged file under another name: a person may want to look at it. */
+  async #setAside(): Promise<void> {
+    if (this.#damaged?.fingerprint === '') return;
+    const stamp = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
+    const name = `${basename(this.file)}.damaged-${stamp}`;
+    await copyFile(this.file, join(dirname(this.file), name)).catch((error: unknown) => {
+      if (!cannotBeReplaced(error)) throw error;
+      return copyFile(this.file, join(this.#copyFolder, name));
+    });
+  }
+
+  /** A disk that takes no copy has just taken the settings, or shows in the health anyway. */
+  async #keepCopy(): Promise<void> {
+    if (this.#text === '') return;
+    await this.#copy.write(this.#text, await fingerprint(this.file)).catch(() => undefined);
   }
 
   /** @param text  what the settings were read from; '' when they are not in the file yet */
   #use(config: Config, text = ''): Config {
     this.#text = text;
-    if (text !== '' && isDeepStrictEqual(config, this.#config)) return this.#config;
+    const isMended = text !== '' && this.#problem !== '';
+    if (isMended) {
+      this.#problem = '';
+      this.#damaged = null;
+    }
+    if (text !== '' && !isMended && isDeepStrictEqual(config, this.#config)) return this.#config;
     this.#config = config;
     this.#onChange(config);
     return config;
@@ -215,66 +311,11 @@ export class ConfigStore {
   }
 }
 
-/** The parser and the schemas are loaded when they are needed. @throws AppError CONFIG_INVALID */
-async function parse(text: string, file: string): Promise<Config> {
-  const { readSettings } = await import('./settings-text.ts');
-  return readSettings(text, file).config;
-}
-
-interface Made {
-  readonly isNew: boolean;
-  /** As `ConfigStore.trouble`. */
-  readonly trouble: string;
-}
-
-/** Copies the template unless the file is there. */
-async function makeFrom(templateFile: string | null, file: string): Promise<Made> {
-  if (await exists(file)) return { isNew: false, trouble: '' };
-  if (templateFile === null) {
-    throw new AppError('CONFIG_INVALID', `there is no settings file ${file}`);
-  }
-  try {
-    makeFolder(dirname(file));
-    await copyFile(templateFile, file, constants.COPYFILE_EXCL);
-    return { isNew: true, trouble: '' };
-  } catch (error) {
-    if (isDiskTrouble(error)) {
-      await rm(file, { force: true }).catch(() => undefined); // the copy is cut short, or not there
-      return { isNew: false, trouble: writeTrouble(error, file) };
-    }
-    if (await exists(file)) return { isNew: false, trouble: '' };
-    if (error instanceof AppError) throw error;
-    throw unwritable(file, error);
-  }
-}
-
-async function exists(file: string): Promise<boolean> {
-  return (await stat(file).catch(() => null)) !== null;
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new AppError('CONFIG_INVALID', `${file}: reading it failed: ${reason(error)}`, error);
-  }
-}
-
-/** Changes whenever the file is replaced or written. */
-async function fingerprint(file: string): Promise<string> {
-  const info = await stat(file).catch(() => null);
-  return info ? `${String(info.ino)} ${String(info.mtimeMs)} ${String(info.size)}` : '';
-}
-
-function unwritable(file: string, error: unknown): AppError {
-  return new AppError(
-    'CONFIG_UNWRITABLE',
-    `the settings cannot be saved: ${writeTrouble(error, file)}`,
-    error,
-  );
-}
-
-function reason(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.replace(/\s*\n\s*/g, ' ');
+/**
+ * Whether a file may still be written though nothing can take its place: it is a mount of its own,
+ * or its folder takes no new files.
+ */
+function cannotBeReplaced(error: unknown): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return ['EBUSY', 'EXDEV', 'EROFS', 'EACCES', 'EPERM'].includes(code);
 }

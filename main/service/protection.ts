@@ -1,21 +1,28 @@
 /**
  * The switch: filtering is on, paused until a time, or off until switched on.
  *
- * Owned by the service in the main thread. The state survives a restart in a small file. A pause
- * ends by itself, also when the machine slept or its clock was set meanwhile: what is left of it
- * is counted down by whichever clock went further, so no step of the wall clock makes it longer.
+ * Owned by the service in the main thread. The state survives a restart in a small sealed file. A
+ * pause ends by itself, also when the machine slept meanwhile; setting the wall clock makes it
+ * neither longer nor shorter (remaining-time.ts).
  */
-import { readFile } from 'node:fs/promises';
 import type { Protection } from '../contract/methods.ts';
 import { LIMITS } from '../contract/limits.ts';
-import { writeFileAtomic } from './atomic-file.ts';
+import { SealedFile } from '../system/sealed-file.ts';
 import { writeTrouble } from './data-folder.ts';
 import type { ServiceClock } from './clock.ts';
+import {
+  elapsedBetween,
+  isFiniteNumber,
+  momentNow,
+  parseMoment,
+  type Moment,
+} from './remaining-time.ts';
 
 /** Longest time between two looks at the clocks during a pause. */
 const TICK_MS = 1_000;
 /** A wall clock that differs this much from what is left was set; the shown end then moves. */
 const DRIFT_MS = 2_000;
+const PAUSE_MS_MAX = LIMITS.pauseMinutesMax * 60_000;
 
 export interface ProtectionOptions {
   readonly file: string;
@@ -24,41 +31,42 @@ export interface ProtectionOptions {
   readonly onChange: () => void;
   /** Called when the state could not be saved; it holds until the program ends. */
   readonly onSaveFailed: (reason: string) => void;
+  /** The saved state was damaged. @param sentence  what became of its file, no full stop */
+  readonly onDamaged?: (sentence: string) => void;
 }
 
 /** What the file holds. */
 interface Saved {
   readonly state: Protection['state'];
   readonly resumesAtMs: number | null;
-  /** What was left when it was saved: bounds the pause when the clock went back meanwhile. */
+  /** What was left of a pause at `at`; null without a pause. */
   readonly remainingMs: number | null;
+  readonly at: Moment | null;
 }
 
 export class ProtectionSwitch {
   readonly #options: ProtectionOptions;
   #state: Protection = { state: 'on', resumesAtMs: null };
+  readonly #file: SealedFile<Saved>;
   #remainingMs = 0;
-  #seenWallMs = 0;
-  #seenMonotonicMs = 0;
+  /** When `#remainingMs` was right. */
+  #seen: Moment;
   #cancelTick: () => void = () => undefined;
   #saving: Promise<void> = Promise.resolve();
   #closed = false;
 
   private constructor(options: ProtectionOptions) {
     this.#options = options;
+    this.#file = new SealedFile({ path: options.file, kind: 'protection', parse: parseSaved });
+    this.#seen = momentNow(options.clock);
   }
 
-  /** Reads the saved state; one that is missing or unreadable means "on". Does not call back. */
-  static async open(options: ProtectionOptions): Promise<ProtectionSwitch> {
+  /** Reads the saved state; one that is missing or damaged means "on", the safe state. */
+  static open(options: ProtectionOptions): ProtectionSwitch {
     const made = new ProtectionSwitch(options);
-    const saved = await readSaved(options.file);
-    if (saved.state === 'off') made.#state = { state: 'off', resumesAtMs: null };
-    if (saved.state === 'paused' && saved.resumesAtMs !== null) {
-      const byClock = saved.resumesAtMs - options.clock.wallMs();
-      const remaining = Math.min(byClock, saved.remainingMs ?? byClock);
-      const isSteady = byClock - remaining < DRIFT_MS;
-      if (remaining > 0) made.#startPause(remaining, isSteady ? saved.resumesAtMs : null);
-    }
+    const found = made.#file.read();
+    if (found.state === 'damaged') options.onDamaged?.(found.sentence);
+    if (found.state === 'whole') made.#restore(found.value);
     return made;
   }
 
@@ -93,13 +101,21 @@ export class ProtectionSwitch {
     await this.#saving;
   }
 
+  #restore({ state, resumesAtMs, remainingMs, at }: Saved): void {
+    if (state === 'off') this.#state = { state: 'off', resumesAtMs: null };
+    if (state !== 'paused' || remainingMs === null || at === null) return;
+    const now = momentNow(this.#options.clock);
+    const leftMs = Math.min(remainingMs, PAUSE_MS_MAX) - elapsedBetween(at, now);
+    if (leftMs <= 0) return;
+    const isSteady = Math.abs(now.wallMs + leftMs - (resumesAtMs ?? 0)) < DRIFT_MS;
+    this.#startPause(leftMs, isSteady ? resumesAtMs : null);
+  }
+
   /** @param endMs  the end to show; null when it follows from what is left */
   #startPause(remainingMs: number, endMs: number | null = null): void {
-    const { clock } = this.#options;
     this.#remainingMs = remainingMs;
-    this.#seenWallMs = clock.wallMs();
-    this.#seenMonotonicMs = clock.monotonicMs();
-    const resumesAtMs = endMs ?? Math.round(this.#seenWallMs + remainingMs);
+    this.#seen = momentNow(this.#options.clock);
+    const resumesAtMs = endMs ?? Math.round(this.#seen.wallMs + remainingMs);
     this.#state = { state: 'paused', resumesAtMs };
     this.#scheduleTick();
   }
@@ -113,17 +129,14 @@ export class ProtectionSwitch {
   }
 
   #tick(): void {
-    const { clock } = this.#options;
-    const wallMs = clock.wallMs();
-    const monotonicMs = clock.monotonicMs();
-    this.#remainingMs -= Math.max(wallMs - this.#seenWallMs, monotonicMs - this.#seenMonotonicMs);
-    this.#seenWallMs = wallMs;
-    this.#seenMonotonicMs = monotonicMs;
+    const now = momentNow(this.#options.clock);
+    this.#remainingMs -= elapsedBetween(this.#seen, now);
+    this.#seen = now;
     if (this.#remainingMs <= 0) {
       void this.resume();
       return;
     }
-    const endMs = Math.round(wallMs + this.#remainingMs);
+    const endMs = Math.round(now.wallMs + this.#remainingMs);
     if (Math.abs(endMs - (this.#state.resumesAtMs ?? 0)) > DRIFT_MS) {
       this.#state = { state: 'paused', resumesAtMs: endMs };
       void this.#changed();
@@ -134,36 +147,29 @@ export class ProtectionSwitch {
   /** Tells the owner at once, and saves; the state holds even when saving fails. */
   async #changed(): Promise<Protection> {
     const now = this.#state;
-    const isPaused = now.state === 'paused';
-    const saved: Saved = { ...now, remainingMs: isPaused ? Math.round(this.#remainingMs) : null };
+    const pause =
+      now.state === 'paused'
+        ? { remainingMs: this.#remainingMs, at: this.#seen }
+        : { remainingMs: null, at: null };
     this.#options.onChange();
-    this.#saving = this.#saving.then(() => this.#save(`${JSON.stringify(saved)}\n`));
+    this.#saving = this.#file.write({ ...now, ...pause }).catch((error: unknown) => {
+      this.#options.onSaveFailed(writeTrouble(error, this.#options.file));
+    });
     await this.#saving;
     return now;
   }
+}
 
-  async #save(text: string): Promise<void> {
-    try {
-      await writeFileAtomic(this.#options.file, text, { mode: 0o600 });
-    } catch (error) {
-      this.#options.onSaveFailed(writeTrouble(error, this.#options.file));
-    }
+function parseSaved(json: unknown): Saved | undefined {
+  const { state, resumesAtMs, remainingMs, at } = (json ?? {}) as Partial<Saved>;
+  const rest = { resumesAtMs: null, remainingMs: null, at: null };
+  if (state === 'on' || state === 'off') return { state, ...rest };
+  if (state !== 'paused' || !isFiniteNumber(resumesAtMs) || !isFiniteNumber(remainingMs)) {
+    return undefined;
   }
+  // A version that kept no moment knew the end and what was left: together they say when it was.
+  const moment = parseMoment(at) ?? { ...NO_BOOT, wallMs: resumesAtMs - remainingMs };
+  return { state, resumesAtMs, remainingMs, at: moment };
 }
 
-async function readSaved(file: string): Promise<Saved> {
-  const on: Saved = { state: 'on', resumesAtMs: null, remainingMs: null };
-  try {
-    const value = JSON.parse(await readFile(file, 'utf8')) as Partial<Saved> | null;
-    const { state, resumesAtMs, remainingMs } = value ?? {};
-    if (state !== 'off' && state !== 'paused') return on;
-    return { state, resumesAtMs: finite(resumesAtMs), remainingMs: finite(remainingMs) };
-  } catch {
-    // No file yet, or not ours any more: filtering is the safe state.
-    return on;
-  }
-}
-
-function finite(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
-}
+const NO_BOOT = { bootId: '', elapsedMs: 0 } as const;

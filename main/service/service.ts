@@ -222,6 +222,8 @@ export class Service implements ServiceClient {
   async reload(): Promise<void> {
     try {
       await this.#options.store.reload();
+      this.setProblem('settings', null);
+      this.setNotice('settings', null);
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error);
       this.setProblem('settings', `The former settings stay in use: ${said}.`);
@@ -315,6 +317,7 @@ export class Service implements ServiceClient {
     const { health } = this.#options;
     this.#settings = settings;
     health.setProblem('settings', null);
+    health.setNotice('settings', null);
     health.setNotice('restart', restartNotice(this.#startedWith, settings));
     this.#apply(settings);
   }

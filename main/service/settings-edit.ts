@@ -1,8 +1,9 @@
 /**
  * Changes one section of the settings text and leaves every other byte and comment as it was.
  *
- * The change is made on the parsed document. Then only the text of the edited section is written
- * anew and put in place of the old one; where that does not read back as wanted (flow style at the
+ * A change of one entry touches that entry's characters alone (settings-splice.ts). Other changes are
+ * made on the parsed document: only the text of the edited section is written anew and put in place
+ * of the old one; where that does not read back as wanted (flow style at the
  * root, anchors, odd comments), the whole document is written anew, comments included, and in the
  * last resort the section alone is replaced by its plain value. Called by service/config-store.ts.
  */
@@ -11,6 +12,8 @@ import { Document, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import type { Pair, ParsedNode } from 'yaml';
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
+import { editKeepingLineEnds } from './line-ends.ts';
+import { spliceEntry } from './settings-splice.ts';
 import { readSettings } from './settings-text.ts';
 
 /** The sections that the program edits. */
@@ -63,24 +66,24 @@ export function editSection<Name extends Section>(
   change: Change,
   wanted: Config[Name],
 ): EditedSettings {
-  const plain = text.replace(/^\uFEFF/, '');
   for (const attempt of [
-    () => spliced(plain, section, change, wanted),
-    () => changed(read(plain), section, change, wanted).toString(WRITE),
-    () => replaced(plain, section, wanted).toString(WRITE),
+    (plain: string) => spliceEntry(plain, section, change),
+    (plain: string) => spliced(plain, section, change, wanted),
+    (plain: string) => changed(read(plain), section, change, wanted).toString(WRITE),
+    (plain: string) => replaced(plain, section, wanted).toString(WRITE),
   ]) {
-    const result = tryTo(attempt);
+    const result = tryTo(() => editKeepingLineEnds(text, attempt));
     const config = result === undefined ? undefined : readAs(result, section, wanted);
     if (result !== undefined && config !== undefined) return { text: result, config };
   }
   throw new AppError('INTERNAL', `editing the section ${section} of the settings did not work`);
 }
 
-function tryTo(attempt: () => string | undefined): string | undefined {
+function tryTo(attempt: () => string): string | undefined {
   try {
     return attempt();
   } catch {
-    // The yaml package refuses, e.g. an alias without its anchor; the next attempt is plainer.
+    // There is no such way with this text, or the yaml package refuses: the next one is plainer.
     return undefined;
   }
 }
@@ -158,19 +161,16 @@ function replaced(text: string, section: Section, wanted: unknown): Document.Par
   return document;
 }
 
-/** The old text with the section's own text exchanged; undefined when it has no place of its own. */
-function spliced(
-  text: string,
-  section: Section,
-  change: Change,
-  wanted: unknown,
-): string | undefined {
+/** The old text with the section's own text exchanged. @throws when it has no place of its own */
+function spliced(text: string, section: Section, change: Change, wanted: unknown): string {
   const document = read(text);
   const place = sectionRange(document, section);
   const root = changed(document, section, change, wanted).contents;
-  if (!isMap(root) || root.flow === true) return undefined;
-  const pair = root.items.find((item) => isScalar(item.key) && item.key.value === section);
-  if (!pair) return undefined;
+  const pair =
+    isMap(root) && root.flow !== true
+      ? root.items.find((item) => isScalar(item.key) && item.key.value === section)
+      : undefined;
+  if (!pair) throw new Error('the section has no place of its own');
   const fresh = pairText(pair, place !== undefined);
   if (place) return exchange(text, place, fresh);
   return `${text === '' || text.endsWith('\n') ? text : `${text}\n`}${fresh}`;
@@ -193,18 +193,26 @@ function sectionRange({ contents: root }: Document.Parsed, section: Section): Pl
  * Puts the fresh section in the place of the old one. Comments at the left edge after it belong to
  * what follows, though the parser counts them to the section and would indent them: they stay.
  */
-function exchange(text: string, { start, end }: Place, fresh: string): string | undefined {
+function exchange(text: string, { start, end }: Place, fresh: string): string {
   const [old, foreign] = splitTail(text.slice(start, end), /^(#.*|[ \t]*)$/);
   const wanted = commentsOf(foreign);
   const [kept, tail] = wanted.length === 0 ? [fresh, []] : splitTail(fresh, /^[ \t]*(#.*)?$/);
   const dropped = commentsOf(tail);
   const own = dropped.slice(0, dropped.length - wanted.length);
-  if (!isDeepStrictEqual(dropped.slice(own.length), wanted)) return undefined;
+  if (!isDeepStrictEqual(dropped.slice(own.length), wanted)) throw new Error('comments moved');
   const ownLines = tail.slice(0, own.length === 0 ? 0 : indexOfComment(tail, own.length));
-  const body = [kept, ...ownLines].join('\n');
+  const body = onKeyLine(old, [kept, ...ownLines].join('\n'));
   const needsEnd = old.endsWith('\n') || foreign.length > 0;
   const whole = needsEnd && !body.endsWith('\n') ? `${body}\n` : body;
   return text.slice(0, start) + whole + foreign.join('\n') + text.slice(end);
+}
+
+/** Puts a comment that stood behind the key there again: the yaml package moves it below. */
+function onKeyLine(old: string, fresh: string): string {
+  const comment = /^[^\s:]+:[ \t]+(#[^\n]*)/.exec(old)?.[1];
+  if (comment === undefined) return fresh;
+  const [key = '', next = '', ...rest] = fresh.split('\n');
+  return next.trim() === comment ? [`${key} ${comment}`, ...rest].join('\n') : fresh;
 }
 
 /** Takes the lines at the end that match off a text. @returns the rest, and those lines */

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isMap, isScalar, isSeq, parseDocument, type Document } from 'yaml';
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
+import { editKeepingLineEnds } from './line-ends.ts';
 import { readSettings } from './settings-text.ts';
 
 const WRITE = { lineWidth: 0 } as const;
@@ -19,10 +20,12 @@ const WRITE = { lineWidth: 0 } as const;
 export function setSections(text: string, wanted: Config): string {
   const before = readSettings(text, 'settings').config;
   if (isDeepStrictEqual(before, wanted)) return text;
-  const document = parseDocument(text.replace(/^\ufeff/, ''), { prettyErrors: false });
-  if (!isMap(document.contents)) document.contents = document.createNode({}) as never;
-  merge(document, [], before, wanted);
-  const written = document.toString(WRITE);
+  const written = editKeepingLineEnds(text, (plain) => {
+    const document = parseDocument(plain, { prettyErrors: false });
+    if (!isMap(document.contents)) document.contents = document.createNode({}) as never;
+    merge(document, [], before, wanted);
+    return document.toString(WRITE);
+  });
   if (isDeepStrictEqual(readSettings(written, 'settings').config, wanted)) return written;
   throw new AppError('INTERNAL', 'writing the settings anew did not work');
 }

@@ -14,12 +14,15 @@ import {
   visit,
   type Document,
 } from 'yaml';
+import { z } from 'zod';
 import { configSchema, type Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { findings, pathText, quote, type Finding } from '../contract/schema-text.ts';
 import { namesServices, readServices } from './services.ts';
 import { settingsConflict } from './settings-conflicts.ts';
+
+type Path = Finding['path'];
 
 /** The text as document (with comments) and as checked settings. */
 export interface Settings {
@@ -35,14 +38,17 @@ export function readSettings(text: string, file: string): Settings {
   if (text.length > LIMITS.settingsBytesMax) {
     throw invalid(file, `the file is longer than ${String(LIMITS.settingsBytesMax)} bytes`);
   }
+  if (text.includes('\0')) throw invalid(file, 'the file holds NUL bytes, so it was damaged');
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   checkSyntax(document, lines, text, file);
-  const value = plainValue(document, file);
+  const value = withoutNulls(configSchema, plainValue(document, file));
   const result = configSchema.safeParse(value);
   if (!result.success) {
     const all = findings(configSchema, value, result.error.issues);
-    throw firstOf(all, (path) => lineOf(document, lines, path), file);
+    const hint = (path: Path, line: number): string =>
+      isOtherThanText(valueAt(value, path)) ? quotesHint(text, line, VALUE_MARKS) : '';
+    throw firstOf(all, (path) => lineOf(document, lines, path), file, hint);
   }
   if (namesServices(result.data)) readServices(parse);
   const conflict = settingsConflict(result.data);
@@ -55,7 +61,9 @@ function checkSyntax(document: Document.Parsed, lines: LineCounter, text: string
     Alias(_key, node) {
       if (node.resolve(document)) return;
       const { line } = lines.linePos(node.range?.[0] ?? 0);
-      throw invalid(`${file}:${String(line)}`, `not valid YAML: no anchor &${node.source} above`);
+      const hint = quotesHint(text, line, SYNTAX_MARKS);
+      const said = `not valid YAML: no anchor &${node.source} above${hint}`;
+      throw invalid(`${file}:${String(line)}`, said);
     },
   });
   const mistake = document.errors[0] ?? document.warnings[0];
@@ -67,7 +75,68 @@ function checkSyntax(document: Document.Parsed, lines: LineCounter, text: string
     throw invalid(place, `the key ${quote(key)} stands twice in one section, keep one of them`);
   }
   const said = mistake.message.split('\n', 1)[0] ?? '';
-  throw invalid(place, `not valid YAML: ${said.slice(0, 200)}`);
+  throw invalid(
+    place,
+    `not valid YAML: ${said.slice(0, 200)}${quotesHint(text, line, SYNTAX_MARKS)}`,
+  );
+}
+
+/** First characters of an entry that mean something else to YAML than to a person. */
+const SYNTAX_MARKS = /^[|>@`%!&*[]/;
+/** The same where YAML makes something of the entry: nothing, a mapping, a tag. */
+const VALUE_MARKS = /^([#/&!]|.*: )/;
+
+/** How to write an entry of a list that YAML does not take as text; '' where that is not it. */
+function quotesHint(text: string, line: number, marks: RegExp): string {
+  const source = text.split('\n', line)[line - 1] ?? '';
+  const [, entry] =
+    /^\s*-\s+([^"'{\s].*?)\s*$/.exec(source) ?? /:\s*\[\s*([|@`%].*?)\s*[,\]]/.exec(source) ?? [];
+  if (entry === undefined || !marks.test(entry)) return '';
+  return `; put it in quotes: ${JSON.stringify(entry)}`;
+}
+
+/** The entry of a list; undefined for anything else. */
+function valueAt(value: unknown, path: Path): unknown {
+  if (typeof path.at(-1) !== 'number') return undefined;
+  return path.reduce((inner: unknown, key) => (inner as Record<string, unknown>)[key], value);
+}
+
+/** What YAML makes of an entry that was meant as text: nothing, or a mapping of one key. */
+function isOtherThanText(value: unknown): boolean {
+  if (value === null) return true;
+  return typeof value === 'object' && Object.keys(value).length === 1;
+}
+
+/**
+ * Takes keys without a value away ("rules:" with all its entries commented out), where the key may be
+ * left out: it then has its default. Elsewhere the null stays, and is a mistake.
+ */
+function withoutNulls(schema: z.ZodType, value: unknown): unknown {
+  const inner = unwrapped(schema);
+  if (inner instanceof z.ZodArray && Array.isArray(value)) {
+    return value.map((entry: unknown) => withoutNulls(inner.element as z.ZodType, entry));
+  }
+  if (!(inner instanceof z.ZodObject) || !isMapping(value)) return value;
+  const shape = inner.shape as Readonly<Record<string, z.ZodType | undefined>>;
+  const kept = Object.entries(value).flatMap(([key, one]): [string, unknown][] => {
+    const field = shape[key];
+    if (field === undefined) return [[key, one]];
+    const isLeftOut = one === null && field.safeParse(undefined).success;
+    return isLeftOut ? [] : [[key, withoutNulls(field, one)]];
+  });
+  return Object.fromEntries(kept);
+}
+
+function isMapping(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function unwrapped(schema: z.ZodType): z.ZodType {
+  const wraps =
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodOptional;
+  return wraps ? unwrapped(schema.unwrap() as z.ZodType) : schema;
 }
 
 /** The settings as plain data; an empty file is an empty section. */
@@ -82,8 +151,9 @@ function plainValue(document: Document.Parsed, file: string): unknown {
 
 function firstOf(
   all: readonly Finding[],
-  lineAt: (path: Finding['path']) => number,
+  lineAt: (path: Path) => number,
   file: string,
+  hintFor: (path: Path, line: number) => string = () => '',
 ): AppError {
   const placed = all.map((finding) => ({ finding, line: lineAt(finding.path) }));
   placed.sort(
@@ -94,12 +164,13 @@ function firstOf(
   if (!first) return invalid(file, 'the settings are not usable');
   const where = pathText(first.finding.path);
   const more = all.length > 1 ? ` (and ${String(all.length - 1)} more)` : '';
-  const text = `${where === '' ? 'the file' : where}: ${first.finding.text}${more}`;
+  const hint = hintFor(first.finding.path, first.line);
+  const text = `${where === '' ? 'the file' : where}: ${first.finding.text}${hint}${more}`;
   return invalid(`${file}:${String(first.line)}`, text);
 }
 
 /** 1-based line of the deepest part of `path` that is in the file. */
-function lineOf(document: Document.Parsed, lines: LineCounter, path: Finding['path']): number {
+function lineOf(document: Document.Parsed, lines: LineCounter, path: Path): number {
   let offset = 0;
   for (let depth = path.length; depth >= 0; depth--) {
     const found = offsetOf(document, path.slice(0, depth));
@@ -110,7 +181,7 @@ function lineOf(document: Document.Parsed, lines: LineCounter, path: Finding['pa
   return lines.linePos(offset).line;
 }
 
-function offsetOf(document: Document.Parsed, path: Finding['path']): number | undefined {
+function offsetOf(document: Document.Parsed, path: Path): number | undefined {
   const parent = path.length < 2 ? document.contents : document.getIn(path.slice(0, -1), true);
   const ofKey = keyOffset(parent, path.at(-1));
   if (ofKey !== undefined) return ofKey;

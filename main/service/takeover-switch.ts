@@ -2,10 +2,9 @@
  * The switch of the takeover as doors see it: moves it, remembers it, tells its state in the
  * contract's words. Owned by the service in the main thread; system-dns/ does the work.
  */
-import { readFileSync } from 'node:fs';
 import type { NetworkStatus, RestoreResult, TakeoverStatus } from '../contract/takeover-schema.ts';
 import type { NetworkReport, SystemDns } from '../system-dns/system-dns.ts';
-import { writeFileAtomic } from './atomic-file.ts';
+import { SealedFile } from '../system/sealed-file.ts';
 import type { ServiceClock } from './clock.ts';
 import { writeTrouble } from './data-folder.ts';
 import type { Health } from './health.ts';
@@ -35,13 +34,21 @@ export interface TakeoverSwitchOptions {
   readonly file: string | null;
 }
 
+interface Saved {
+  readonly isOn: boolean;
+}
+
 export class TakeoverSwitch {
   readonly #options: TakeoverSwitchOptions;
+  readonly #file: SealedFile<Saved> | null;
   #cancelRetry: () => void = () => undefined;
   #saving: Promise<void> = Promise.resolve();
 
   constructor(options: TakeoverSwitchOptions) {
     this.#options = options;
+    const { file: path } = options;
+    this.#file =
+      path === null ? null : new SealedFile({ path, kind: 'takeover', parse: parseSaved });
   }
 
   get status(): TakeoverStatus {
@@ -131,32 +138,36 @@ export class TakeoverSwitch {
   }
 
   #wasOn(): boolean {
-    const { file } = this.#options;
-    if (file === null) return false;
-    try {
-      const saved = JSON.parse(readFileSync(file, 'utf8')) as { isOn?: unknown } | null;
-      return saved?.isOn === true;
-    } catch {
-      // Never moved, or not ours any more: the machine keeps its own resolver.
-      return false;
+    const found = this.#file?.read();
+    if (found?.state === 'damaged') {
+      const sentence = `The takeover's switch is not known, so it is off: ${found.sentence}.`;
+      this.#options.health.setNotice('takeover', sentence);
     }
+    return found?.state === 'whole' && found.value.isOn;
   }
 
   #remember(isOn: boolean): Promise<void> {
-    const { file, health } = this.#options;
+    const { health } = this.#options;
+    const file = this.#file;
     if (file === null) return Promise.resolve();
-    this.#saving = this.#saving.then(async () => {
+    const remember = async (): Promise<void> => {
       try {
-        await writeFileAtomic(file, `${JSON.stringify({ isOn })}\n`, { mode: 0o600 });
+        await file.write({ isOn });
         health.setNotice('takeover', null);
       } catch (error) {
-        const reason = writeTrouble(error, file);
+        const reason = writeTrouble(error, file.path);
         const sentence = `The takeover is not remembered over a restart: ${reason}.`;
         health.setNotice('takeover', sentence);
       }
-    });
+    };
+    this.#saving = remember();
     return this.#saving;
   }
+}
+
+function parseSaved(json: unknown): Saved | undefined {
+  const { isOn } = (json ?? {}) as Partial<Saved>;
+  return typeof isOn === 'boolean' ? { isOn } : undefined;
 }
 
 const PORTAL_OPEN =

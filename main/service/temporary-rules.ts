@@ -2,29 +2,43 @@
  * The user's rules that end by themselves: "allow this for ten minutes". Owned by the service in
  * the main thread; they stand before all other rules, and never get into the settings file.
  *
- * They live in a small file of their own, so that they survive a crash and a restart. Each ends at
- * a time of the wall clock. One timer waits for the next end; `lookAtClock` serves machines that
- * slept meanwhile, or whose clock was set.
+ * They live in a small sealed file of their own, so that they survive a crash and a restart. What is
+ * left of each is counted by a clock that nobody sets (remaining-time.ts); the end that is shown
+ * follows the wall clock. One timer waits for the next end; `lookAtClock` serves machines that slept
+ * meanwhile, or whose clock was set.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
-import { writeFileAtomic } from './atomic-file.ts';
+import { SealedFile } from '../system/sealed-file.ts';
 import type { ServiceClock } from './clock.ts';
 import { writeTrouble } from './data-folder.ts';
 import type { Health } from './health.ts';
+import {
+  elapsedBetween,
+  isFiniteNumber,
+  momentNow,
+  parseMoment,
+  type Moment,
+} from './remaining-time.ts';
 import { checkRule, ruleSubject } from './rule-edits.ts';
 
 const FILE_NAME = 'temporary-rules.json';
 const MINUTE_MS = 60_000;
-/** Bytes that all rules can take, and as much again for their frame. */
-const FILE_BYTES_MAX = LIMITS.temporaryRulesMax * 2_048;
+const SPAN_MS_MAX = LIMITS.temporaryMinutesMax * MINUTE_MS;
+/** A wall clock that differs this much from what is left was set; the shown ends then move. */
+const DRIFT_MS = 2_000;
 
 export interface TemporaryRule {
   readonly rule: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, as the wall clock stands now. */
   readonly endsAtMs: number;
+}
+
+/** What the file holds: the ends were right by the wall clock of `at`; null in older files. */
+interface Saved {
+  readonly rules: readonly TemporaryRule[];
+  readonly at: Moment | null;
 }
 
 export interface TemporaryRulesOptions {
@@ -39,28 +53,29 @@ export interface TemporaryRulesOptions {
 
 export class TemporaryRules {
   readonly #options: TemporaryRulesOptions;
-  readonly #file: string;
+  readonly #file: SealedFile<Saved>;
   #rules: readonly TemporaryRule[] = [];
+  /** The moment by whose wall clock the ends in `#rules` are right. */
+  #at: Moment;
   #cancelTimer: () => void = () => undefined;
   #saving: Promise<void> = Promise.resolve();
   #closed = false;
 
   private constructor(options: TemporaryRulesOptions) {
     this.#options = options;
-    this.#file = join(options.directory, FILE_NAME);
+    const path = join(options.directory, FILE_NAME);
+    this.#file = new SealedFile({ path, kind: 'temporary-rules', parse: parseSaved });
+    this.#at = momentNow(options.clock);
   }
 
   /** Reads what was saved; those that ended meanwhile are gone. Does not call back onChange. */
-  static async open(options: TemporaryRulesOptions): Promise<TemporaryRules> {
+  static open(options: TemporaryRulesOptions): TemporaryRules {
     const made = new TemporaryRules(options);
-    const nowMs = options.clock.wallMs();
-    // A clock that was set back makes no rule live longer than it could be asked for.
-    const latestMs = nowMs + LIMITS.temporaryMinutesMax * MINUTE_MS;
-    const saved = await made.#read();
-    made.#rules = saved
-      .filter(({ endsAtMs }) => endsAtMs > nowMs)
-      .map(({ rule, endsAtMs }) => ({ rule, endsAtMs: Math.min(endsAtMs, latestMs) }))
-      .slice(0, LIMITS.temporaryRulesMax);
+    const found = made.#file.read();
+    if (found.state === 'damaged') {
+      made.#tell(`The temporary rules of before are gone: ${found.sentence}.`);
+    }
+    if (found.state === 'whole') made.#restore(found.value);
     made.#schedule();
     return made;
   }
@@ -79,6 +94,7 @@ export class TemporaryRules {
    * @throws         AppError TOO_MANY beyond LIMITS.temporaryRulesMax
    */
   async add(rule: string, minutes: number): Promise<void> {
+    this.#followClock();
     const kept = this.#without(rule);
     if (kept.length >= LIMITS.temporaryRulesMax) {
       const most = String(LIMITS.temporaryRulesMax);
@@ -106,11 +122,13 @@ export class TemporaryRules {
     if (kept.length < this.#rules.length) await this.#take(kept);
   }
 
-  /** Ends what is over by the wall clock. Cheap. */
+  /** Ends what is over, and moves the shown ends after a clock that was set. Cheap. */
   lookAtClock(): void {
+    if (this.#rules.length === 0) return;
+    const hasMoved = this.#followClock();
     const nowMs = this.#options.clock.wallMs();
     const kept = this.#rules.filter(({ endsAtMs }) => endsAtMs > nowMs);
-    if (kept.length < this.#rules.length) void this.#take(kept);
+    if (hasMoved || kept.length < this.#rules.length) void this.#take(kept);
   }
 
   /** Resolves when nothing is being saved any more; what is left stays for the next start. */
@@ -118,6 +136,32 @@ export class TemporaryRules {
     this.#closed = true;
     this.#cancelTimer();
     await this.#saving;
+  }
+
+  /** Keeps what was left of each rule. No end lies further ahead than could be asked for. */
+  #restore({ rules, at }: Saved): void {
+    const now = this.#at;
+    const thenMs = at === null ? now.wallMs : at.wallMs + elapsedBetween(at, now);
+    this.#rules = rules
+      .map(({ rule, endsAtMs }) => ({ rule, leftMs: endsAtMs - thenMs }))
+      .filter(({ leftMs }) => leftMs > 0)
+      .map(({ rule, leftMs }) => ({
+        rule,
+        endsAtMs: Math.round(now.wallMs + Math.min(leftMs, SPAN_MS_MAX)),
+      }))
+      .slice(0, LIMITS.temporaryRulesMax);
+  }
+
+  /** Moves the ends by what the wall clock went beside the time that passed. @returns whether */
+  #followClock(): boolean {
+    const now = momentNow(this.#options.clock);
+    const setByMs = now.wallMs - this.#at.wallMs - elapsedBetween(this.#at, now);
+    if (Math.abs(setByMs) <= DRIFT_MS) return false;
+    this.#at = now;
+    this.#rules = this.#rules.map(({ rule, endsAtMs }) => {
+      return { rule, endsAtMs: Math.round(endsAtMs + setByMs) };
+    });
+    return this.#rules.length > 0;
   }
 
   #without(rule: string): readonly TemporaryRule[] {
@@ -130,8 +174,7 @@ export class TemporaryRules {
     this.#rules = rules.toSorted((left, right) => left.endsAtMs - right.endsAtMs);
     this.#schedule();
     this.#options.onChange();
-    const text = `${JSON.stringify({ rules: this.#rules })}\n`;
-    this.#saving = this.#saving.then(() => this.#save(text));
+    this.#saving = this.#save();
     await this.#saving;
   }
 
@@ -142,17 +185,17 @@ export class TemporaryRules {
     const waitMs = Math.max(1, next.endsAtMs - this.#options.clock.wallMs());
     this.#cancelTimer = this.#options.clock.after(waitMs, () => {
       this.lookAtClock();
-      // The clock was set back meanwhile: the end is still to come.
+      // The timer was early, or the clock was set meanwhile: the end is still to come.
       if (this.#rules[0] === next) this.#schedule();
     });
   }
 
-  async #save(text: string): Promise<void> {
+  async #save(): Promise<void> {
     try {
-      await writeFileAtomic(this.#file, text, { mode: 0o600 });
+      await this.#file.write({ rules: this.#rules, at: this.#at });
       this.#tell(null);
     } catch (error) {
-      const reason = writeTrouble(error, this.#file);
+      const reason = writeTrouble(error, this.#file.path);
       this.#tell(`Temporary rules are not remembered over a restart: ${reason}.`);
     }
   }
@@ -160,39 +203,19 @@ export class TemporaryRules {
   #tell(sentence: string | null): void {
     this.#options.health.setNotice('temporary rules', sentence);
   }
-
-  async #read(): Promise<TemporaryRule[]> {
-    let text: string;
-    try {
-      text = await readFile(this.#file, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-        this.#tell('The temporary rules of before could not be read, and are gone.');
-      }
-      return [];
-    }
-    const saved = text.length <= FILE_BYTES_MAX ? parseSaved(text) : null;
-    if (saved === null) {
-      this.#tell('The file of the temporary rules was damaged, and they are gone.');
-    }
-    return saved ?? [];
-  }
 }
 
-/** Null when the file is not ours any more; a rule that no longer parses is left out. */
-function parseSaved(text: string): TemporaryRule[] | null {
-  try {
-    const { rules } = JSON.parse(text) as { rules?: unknown };
-    return Array.isArray(rules) ? rules.filter(isTemporaryRule) : null;
-  } catch {
-    return null;
-  }
+/** A rule that no longer parses is left out. */
+function parseSaved(json: unknown): Saved | undefined {
+  const { rules, at } = (json ?? {}) as { rules?: unknown; at?: unknown };
+  if (!Array.isArray(rules)) return undefined;
+  return { rules: rules.filter(isTemporaryRule), at: parseMoment(at) ?? null };
 }
 
 function isTemporaryRule(value: unknown): value is TemporaryRule {
   if (typeof value !== 'object' || value === null) return false;
   const { rule, endsAtMs } = value as Partial<TemporaryRule>;
-  if (typeof rule !== 'string' || !Number.isFinite(endsAtMs)) return false;
+  if (typeof rule !== 'string' || !isFiniteNumber(endsAtMs)) return false;
   try {
     checkRule(rule);
     return true;

@@ -2,6 +2,7 @@
  * What the app and its guardian say to each other. Shared by guardian.ts and guardian-process.ts.
  */
 import type { Verdict } from './guardian-watch.ts';
+import type { Journal } from './journal.ts';
 import type { DnsServer } from './owner.ts';
 import type { RestoreReport } from './restore.ts';
 
@@ -24,6 +25,19 @@ export interface GuardianOrders {
   readonly servers: readonly DnsServer[];
   /** Instance id of the engine, for the probe name. */
   readonly instance: string;
+  /** Of the takeover that it guards: the journal of any other is left alone. */
+  readonly journalId: string;
+  /** As written when the guardian started, should the file be gone; null when it is too large. */
+  readonly journal: Journal | null;
+}
+
+/** An environment variable holds 128 KiB on Linux, 32 KiB on Windows. */
+const JOURNAL_CHARACTERS_MAX = 24 * 1_024;
+
+/** What of a journal goes into the orders. */
+export function journalOrders(journal: Journal): Pick<GuardianOrders, 'journalId' | 'journal'> {
+  const isSmall = JSON.stringify(journal).length <= JOURNAL_CHARACTERS_MAX;
+  return { journalId: journal.id, journal: isSmall ? journal : null };
 }
 
 /** Left beside the journal for the next start to tell. */

@@ -96,8 +96,10 @@ class Guardian {
   }
 
   async #restore(verdict: Exclude<Verdict, 'fine'>, triesLeft: number): Promise<void> {
-    const journal = new JournalFile(this.#orders.directory);
-    const report = await restore({ journal, owners: systemOwners() });
+    const { directory, journalId: id, journal: known } = this.#orders;
+    const journal = new JournalFile(directory);
+    const own = known ? { known } : { id };
+    const report = await restore({ journal, owners: systemOwners(), ...own });
     if (report.outcome === 'partly' && triesLeft > 0) {
       setTimeout(() => void this.#restore(verdict, triesLeft - 1), RETRY_MS);
       return;
@@ -117,7 +119,9 @@ function nowMs(): number {
 function leaveReport(directory: string, report: GuardianReport): void {
   const text = `${JSON.stringify(report)}\n`;
   try {
-    writeFileSync(join(directory, REPORT_FILE), text, { mode: 0o600 });
+    // A guardian that had nothing to do leaves the report of one that had.
+    const path = join(directory, REPORT_FILE);
+    if (report.outcome !== 'nothing') writeFileSync(path, text, { mode: 0o600 });
   } catch {
     // See above.
   }

@@ -12,7 +12,7 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from './crc32.ts';
-import { syncFolder, writeDurably } from './durable-file.ts';
+import { replaceDurably, syncFolder, writeDurably } from '../system/durable-file.ts';
 import { OWNER_NAMES, type DnsServer, type OwnerItem, type OwnerName } from './owner.ts';
 import type { ProcessMark } from './process-mark.ts';
 
@@ -103,14 +103,7 @@ export class JournalFile {
 
   #replace(path: string, journal: Journal): void {
     const temporary = `${path}.${String(process.pid)}.new`;
-    try {
-      writeDurably(temporary, encode(journal), PRIVATE_MODE);
-      fs.renameSync(temporary, path);
-    } catch (error) {
-      fs.rmSync(temporary, { force: true });
-      throw error;
-    }
-    syncFolder(path);
+    replaceDurably(path, encode(journal), PRIVATE_MODE, temporary);
   }
 }
 

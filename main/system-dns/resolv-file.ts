@@ -8,7 +8,7 @@
  */
 import * as fs from 'node:fs';
 import type { RunCommand } from './command.ts';
-import { syncFolder, writeDurably } from './durable-file.ts';
+import { syncFolder, writeDurably } from '../system/durable-file.ts';
 import type { Detection, DnsServer, OwnerItem, Properties, ResolverOwner } from './owner.ts';
 import { HEADER, nameservers, ourText, withServersBack } from './resolv-conf.ts';
 

@@ -39,5 +39,7 @@ export async function restoreNow(options: RestoreNowOptions = {}): Promise<Resto
     const pid = String(found.journal.holder.pid);
     return { outcome: 'nothing', detail: `process ${pid} holds the resolver`, items: [] };
   }
-  return restore({ journal, owners: systemOwners(process.platform, runCommand) });
+  // Of what was looked at, and of no takeover that begins meanwhile.
+  const own = found.kind === 'whole' ? { id: found.journal.id } : {};
+  return restore({ journal, owners: systemOwners(process.platform, runCommand), ...own });
 }

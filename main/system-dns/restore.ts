@@ -9,7 +9,7 @@ import {
   type ResolverOwner,
   type UndoPlan,
 } from './owner.ts';
-import type { Journal, JournalFile } from './journal.ts';
+import type { Journal, JournalFile, JournalRead } from './journal.ts';
 
 export interface RestoredItem {
   readonly label: string;
@@ -33,8 +33,13 @@ export interface RestoreReport {
 export interface RestoreOptions {
   readonly journal: JournalFile;
   readonly owners: readonly ResolverOwner[];
-  /** What the caller knows of a takeover whose journal may be gone from the disk. */
+  /**
+   * The caller's own takeover, whose journal may be gone from the disk by now. With it, a journal of
+   * another takeover is left alone: a later instance holds the resolver then.
+   */
   readonly known?: Journal;
+  /** As `known`, where only the id of the takeover is at hand. */
+  readonly id?: string;
   /** Called before each write, with its name. */
   readonly onStep?: (step: string) => void | Promise<void>;
 }
@@ -46,11 +51,23 @@ export async function restore(options: RestoreOptions): Promise<RestoreReport> {
     case 'none':
       if (options.known) return finish(options, await undo(options, options.known), '');
       return { outcome: 'nothing', detail: 'the resolver was not taken over', items: [] };
-    case 'damaged':
-      return finish(options, await releaseAll(options), `the journal is damaged: ${found.reason}`);
+    case 'damaged': {
+      const { known } = options;
+      const items = known ? await undo(options, known) : await releaseAll(options);
+      return finish(options, items, `the journal is damaged: ${found.reason}`);
+    }
     case 'whole':
+      if (isOfAnother(options, found)) {
+        const detail = 'another instance has taken the resolver over since';
+        return { outcome: 'nothing', detail, items: [] };
+      }
       return finish(options, await undo(options, found.journal), '', found.journal.id);
   }
+}
+
+/** Whether the journal on disk is that of another takeover than the caller's. */
+function isOfAnother({ known, id = known?.id }: RestoreOptions, found: JournalRead): boolean {
+  return id !== undefined && found.kind === 'whole' && found.journal.id !== id;
 }
 
 async function undo(options: RestoreOptions, journal: Journal): Promise<RestoredItem[]> {
@@ -85,15 +102,35 @@ async function undoItem(
   const plan = planUndo(before.properties, ours, now.properties);
   try {
     await options.onStep?.(`write ${label}`);
-    if (Object.keys(plan.write).length > 0) await owner.write(before, plan.write);
-    else if (plan.leftAlone.length > 0 && wouldAskNobody(journal, before, now)) {
-      await owner.write(before, owner.mend?.(before, now, journal.servers) ?? before.properties);
-      return { label, outcome: 'mended', reason: 'changed since, but it asked only Sluice' };
-    }
-    return { label, ...outcomeOf(plan) };
+    // Looked at once more: this process may have stood still since it read the journal.
+    const isLate = isOfAnother(options, options.journal.read());
+    if (isLate) return { label, outcome: 'yours', reason: 'another instance has it now' };
+    return await writeBack({ owner, journal, before, now, plan });
   } catch (error) {
     return failed(label, error);
   }
+}
+
+async function writeBack({
+  owner,
+  journal,
+  before,
+  now,
+  plan,
+}: {
+  readonly owner: ResolverOwner;
+  readonly journal: Journal;
+  readonly before: OwnerItem;
+  readonly now: OwnerItem;
+  readonly plan: UndoPlan;
+}): Promise<RestoredItem> {
+  const { label } = before;
+  if (Object.keys(plan.write).length > 0) await owner.write(before, plan.write);
+  else if (plan.leftAlone.length > 0 && wouldAskNobody(journal, before, now)) {
+    await owner.write(before, owner.mend?.(before, now, journal.servers) ?? before.properties);
+    return { label, outcome: 'mended', reason: 'changed since, but it asked only Sluice' };
+  }
+  return { label, ...outcomeOf(plan) };
 }
 
 function outcomeOf({ write, leftAlone }: UndoPlan): Omit<RestoredItem, 'label'> {

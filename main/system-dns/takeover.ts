@@ -9,7 +9,7 @@
  */
 import { AppError } from '../contract/errors.ts';
 import type { GuardianHandle, StartGuardian } from './guardian.ts';
-import type { GuardianReport } from './guardian-orders.ts';
+import { journalOrders, type GuardianReport } from './guardian-orders.ts';
 import type { Journal, JournalFile } from './journal.ts';
 import { asksOnlyUs, holds, type DnsServer, type OwnerItem, type ResolverOwner } from './owner.ts';
 import { ownerInCharge, type FoundOwner } from './owners.ts';
@@ -209,7 +209,10 @@ export class Takeover {
   async #newGuardian(journal: Journal): Promise<GuardianHandle> {
     const { directory, instance, startGuardian } = this.#options;
     return startGuardian(
-      { appPid: process.pid, directory, servers: journal.servers, instance },
+      {
+        ...{ appPid: process.pid, directory, servers: journal.servers, instance },
+        ...journalOrders(journal),
+      },
       {
         onDied: (reason) => void this.#queue(() => this.#replaceGuardian(journal.id, reason)),
         onRestored: (report) => void this.#queue(() => this.#wasRestored(journal.id, report)),
@@ -322,7 +325,8 @@ async function clearLeftovers(options: TakeoverOptions): Promise<void> {
     const pid = String(found.journal.holder.pid);
     throw new AppError('TAKEOVER_HELD', `process ${pid} has taken the resolver over already`);
   }
-  const report = await restore(options);
+  const own = found.kind === 'whole' ? { id: found.journal.id } : {};
+  const report = await restore({ ...options, ...own });
   if (report.outcome === 'partly') throw new AppError('TAKEOVER_FAILED', report.detail);
 }
 

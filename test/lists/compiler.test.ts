@@ -53,7 +53,7 @@ test('a snapshot with patterns and conditions comes back from disk whole, or not
   const job = jobFor(directory, text);
   const done = await compileInThread(job, { signal: never, onProgress: () => undefined });
   assert.ok(done.rules?.program);
-  const store = new ListStore(directory);
+  const store = new ListStore(directory, directory);
   const loaded = store.loadSnapshot();
   assert.ok(loaded);
   for (const name of ['x.a.example', 'ads7.example', 'wildest.example', 'b.example']) {

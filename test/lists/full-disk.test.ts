@@ -2,7 +2,7 @@
  * A disk that is full, or becomes so while a list or the table is written: what is there stays.
  */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +10,7 @@ import { LIMITS } from '../../main/contract/limits.ts';
 import type { AskDisk } from '../../main/lists/disk-space.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { listServer, serve } from './list-server.ts';
-import { names, open, source, type Setup } from './managed-lists.ts';
+import { copyNames, names, open, source, type Setup } from './managed-lists.ts';
 
 /** Every write to it fails with ENOSPC. */
 const FULL_DEVICE = '/dev/full';
@@ -79,12 +79,13 @@ describe('before anything is stored', () => {
 describe('while something is stored', { skip }, () => {
   test('a list that no longer fits is dropped, and the old one stays', async (t) => {
     const { directory, sources, set } = await inUse(t);
-    const before = readFileSync(join(directory, 'list-1.txt'));
+    const copy = join(directory, copyNames(directory)[0] ?? '');
+    const before = readFileSync(copy);
     symlinkSync(FULL_DEVICE, join(directory, 'list-1.new'));
     await set.manager.refresh();
     assert.match(errorOf(set), /the disk became full/);
     assert.ok(set.blocks('n19.example') && !set.blocks('n29.example'));
-    assert.deepEqual(readFileSync(join(directory, 'list-1.txt')), before);
+    assert.deepEqual(readFileSync(copy), before);
     await set.manager.refresh();
     assert.ok(set.blocks('n29.example'), 'taken when there is room again');
     await set.manager.close();
@@ -104,5 +105,32 @@ describe('while something is stored', { skip }, () => {
     const again = await open(t, directory, sources);
     assert.ok(again.blocks('n29.example'));
     assert.notDeepEqual(readFileSync(join(directory, 'table.bin')), before);
+  });
+});
+
+describe('the first start', () => {
+  test('on a disk that takes no file at all blocks what is built in, at once', async (t) => {
+    // As on a full or read-only disk: the folder is not there, and cannot be made.
+    const directory = join(await tempDir(t), 'missing', 'lists');
+    const sources = [source('Starter', 'builtin:starter')];
+    const set = await open(t, directory, sources);
+    assert.ok(set.blocks('doubleclick.net'));
+    assert.ok(set.manager.nameCount > 100);
+    assert.match(errorOf(set), /could not be saved/);
+    await set.manager.refresh();
+    assert.ok(set.blocks('doubleclick.net'));
+    assert.match(set.manager.ruleText(1, 1), /\S/, 'its lines can be shown');
+  });
+
+  test('reads a built-in list where it lies: nothing is copied', async (t) => {
+    const directory = await tempDir(t);
+    const sources = [source('Starter', 'builtin:starter')];
+    const first = await open(t, directory, sources);
+    assert.ok(first.blocks('doubleclick.net'));
+    await first.manager.close();
+    assert.deepEqual(readdirSync(directory).sort(), ['meta.json', 'table.bin']);
+    writeFileSync(join(directory, 'table.bin'), '');
+    const again = await open(t, directory, sources);
+    assert.ok(again.blocks('doubleclick.net'));
   });
 });

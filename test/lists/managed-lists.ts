@@ -2,11 +2,13 @@
  * List managers for tests: a clock that the test moves, and what to ask of one that is open.
  */
 import assert from 'node:assert/strict';
-import { resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { ListSource } from '../../main/contract/config.ts';
 import { RULE_BLOCK, RuleSet } from '../../main/engine/rule-set.ts';
 import { ListManager, type ListManagerOptions } from '../../main/lists/list-manager.ts';
+import { copiesOf, readMeta } from '../../main/lists/meta.ts';
 import type { ListClock } from '../../main/lists/schedule.ts';
 import { rankOf } from './list-fixtures.ts';
 import { noLookup } from './list-server.ts';
@@ -88,4 +90,11 @@ export async function open(
 
 export function names(count: number, tag = 'n'): string {
   return Array.from({ length: count }, (_, i) => `${tag}${i}.example\n`).join('');
+}
+
+/** Names of the files of the first list's copies: the current one, the one before, a waiting one. */
+export function copyNames(directory: string): string[] {
+  const lists = readMeta(readFileSync(join(directory, 'meta.json')));
+  assert.ok(lists?.[0]);
+  return copiesOf(lists[0]).map(({ sha256 }) => `copy-${sha256}.txt`);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { delayAfter, dueAtStart } from '../../main/lists/schedule.ts';
+import { delayAfter, dueAtStart, dueByClock } from '../../main/lists/schedule.ts';
 
 const HOUR = 3_600_000;
 
@@ -19,4 +19,11 @@ test('a list is due at once when it was never asked for, is late, or the clock w
   assert.equal(dueAtStart(1_000, 900, 500), 1_400);
   assert.equal(dueAtStart(1_000, 100, 500), 1_000);
   assert.equal(dueAtStart(1_000, 9_999, 500), 1_000);
+});
+
+test('a clock that was set back ten years stops no refresh', () => {
+  const hour = 3_600_000;
+  assert.equal(dueByClock(1_000, 1_000 + 6 * hour, 6 * hour), 1_000 + 6 * hour);
+  assert.equal(dueByClock(1_000, 1_000 + Math.round(6.6 * hour), 6 * hour), 1_000 + 6.6 * hour);
+  assert.equal(dueByClock(1_000, 87_600 * hour, 6 * hour), 1_000);
 });

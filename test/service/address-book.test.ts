@@ -32,12 +32,12 @@ class FakeLookup {
   };
 }
 
-async function openBook(t: TestContext, file: string, names = new FakeLookup()) {
+function openBook(t: TestContext, file: string, names = new FakeLookup()) {
   const clock = new FakeClock();
   const seen: Addresses[] = [];
   const troubles: [string, string | null][] = [];
   const failures: string[] = [];
-  const book = await AddressBook.open({
+  const book = AddressBook.open({
     ...{ file, clock, lookup: names.lookup },
     onAddresses: (addresses) => seen.push(addresses),
     onTrouble: (host, reason) => troubles.push([host, reason]),
@@ -49,12 +49,12 @@ async function openBook(t: TestContext, file: string, names = new FakeLookup()) 
 
 test('found addresses are told, kept on disk, and used first at the next start', async (t) => {
   const file = join(await tempDir(t), 'addresses.json');
-  const first = await openBook(t, file);
+  const first = openBook(t, file);
   first.names.answers = { 'dns.example': ['192.0.2.1', '2001:db8::1'] };
   first.book.setHosts(['dns.example']);
   assert.deepEqual(first.seen, [{ 'dns.example': ['192.0.2.1', '2001:db8::1'] }]);
   await first.book.close();
-  const second = await openBook(t, file);
+  const second = openBook(t, file);
   second.book.setHosts(['dns.example']);
   assert.deepEqual(second.book.addresses, { 'dns.example': ['192.0.2.1', '2001:db8::1'] });
   assert.deepEqual(second.seen, [{ 'dns.example': ['192.0.2.1', '2001:db8::1'] }]);
@@ -63,10 +63,7 @@ test('found addresses are told, kept on disk, and used first at the next start',
 });
 
 test('without an answer the look-up is repeated after 1, 2, 4 ... 60 seconds', async (t) => {
-  const { book, clock, names, troubles, seen } = await openBook(
-    t,
-    join(await tempDir(t), 'a.json'),
-  );
+  const { book, clock, names, troubles, seen } = openBook(t, join(await tempDir(t), 'a.json'));
   book.setHosts(['dns.example']);
   assert.deepEqual(troubles.at(-1), ['dns.example', 'no bootstrap server answered']);
   const timesSeconds: number[] = [];
@@ -83,7 +80,7 @@ test('without an answer the look-up is repeated after 1, 2, 4 ... 60 seconds', a
 });
 
 test('a host is looked up again each hour, and when it cannot be reached, but not in a storm', async (t) => {
-  const { book, clock, names, seen } = await openBook(t, join(await tempDir(t), 'a.json'));
+  const { book, clock, names, seen } = openBook(t, join(await tempDir(t), 'a.json'));
   names.answers = { 'dns.example': ['192.0.2.1'] };
   book.setHosts(['dns.example']);
   for (let index = 0; index < 100; index++) book.refresh('dns.example');
@@ -104,7 +101,7 @@ test('damaged files and foreign content are no addresses', async (t) => {
   const file = join(await tempDir(t), 'a.json');
   for (const text of ['', '{', 'null', '[]', '{"hosts":{"dns.example":["nonsense",7]}}']) {
     await writeFile(file, text);
-    const { book, names } = await openBook(t, file);
+    const { book, names } = openBook(t, file);
     names.answers = { 'dns.example': ['192.0.2.9'] };
     assert.deepEqual(book.addresses, {}, text);
     book.setHosts(['dns.example']);
@@ -114,7 +111,7 @@ test('damaged files and foreign content are no addresses', async (t) => {
 });
 
 test('a folder that cannot be written is told, and nothing else suffers', async (t) => {
-  const { book, names, failures } = await openBook(t, '/nowhere/at/all/a.json');
+  const { book, names, failures } = openBook(t, '/nowhere/at/all/a.json');
   names.answers = { 'dns.example': ['192.0.2.1'] };
   book.setHosts(['dns.example']);
   await book.close();

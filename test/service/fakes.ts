@@ -31,11 +31,15 @@ import { TakeoverSwitch } from '../../main/service/takeover-switch.ts';
 import type { SystemDnsPart } from '../../main/service/takeover-switch.ts';
 import { Uploads } from '../../main/service/uploads.ts';
 import { UpstreamNotices } from '../../main/service/upstream-notices.ts';
+import type { BootTime } from '../../main/system/boot-clock.ts';
 
-/** Both clocks start at a fixed moment and move only when told to. */
+/** All clocks start at a fixed moment and move only when told to. */
 export class FakeClock implements ServiceClock {
   wall = Date.UTC(2026, 0, 1);
   monotonic = 0;
+  /** Time asleep; counts in the uptime alone. */
+  asleep = 0;
+  bootId = 'first-boot';
   #timers: { readonly atMs: number; readonly work: () => void }[] = [];
 
   wallMs(): number {
@@ -44,6 +48,10 @@ export class FakeClock implements ServiceClock {
 
   monotonicMs(): number {
     return this.monotonic;
+  }
+
+  boot(): BootTime {
+    return { id: this.bootId, elapsedMs: this.monotonic + this.asleep };
   }
 
   after(delayMs: number, work: () => void): () => void {
@@ -75,6 +83,7 @@ export class FakeClock implements ServiceClock {
   /** The machine sleeps: the wall clock goes on, the monotonic one and all timers stand still. */
   sleep(ms: number): void {
     this.wall += ms;
+    this.asleep += ms;
   }
 
   #move(ms: number): void {
@@ -337,7 +346,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
   const file = join(directory, 'sluice.yaml');
   const store = await ConfigStore.open({ file, templateFile: resourcePath('sluice.yaml') });
   const late: { service?: Service } = {};
-  const protection = await ProtectionSwitch.open({
+  const protection = ProtectionSwitch.open({
     file: join(directory, 'protection.json'),
     clock,
     onChange: () => late.service?.protectionChanged(),
@@ -345,7 +354,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
       health.setNotice('protection', reason);
     },
   });
-  const temporary = await TemporaryRules.open({
+  const temporary = TemporaryRules.open({
     ...{ directory, clock, health },
     onChange: () => late.service?.rulesChanged(),
   });

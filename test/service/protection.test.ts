@@ -22,10 +22,10 @@ async function tempDir(t: TestContext): Promise<string> {
   return path;
 }
 
-async function open(folder: string, clock: FakeClock) {
+function open(folder: string, clock: FakeClock) {
   const changes: string[] = [];
   const failures: string[] = [];
-  const made: ProtectionSwitch = await ProtectionSwitch.open({
+  const made: ProtectionSwitch = ProtectionSwitch.open({
     file: join(folder, 'protection.json'),
     clock,
     onChange: () => changes.push(made.state.state),
@@ -38,14 +38,14 @@ async function open(folder: string, clock: FakeClock) {
 async function paused(t: TestContext, minutes: number) {
   const folder = await tempDir(t);
   const clock = new FakeClock();
-  const parts = await open(folder, clock);
+  const parts = open(folder, clock);
   await parts.made.pause(minutes);
   return { folder, clock, ...parts };
 }
 
 test('on by default; off until resumed', async (t) => {
   const clock = new FakeClock();
-  const { made, changes } = await open(await tempDir(t), clock);
+  const { made, changes } = open(await tempDir(t), clock);
   assert.equal(made.isFiltering, true);
   assert.deepEqual(await made.pause(undefined), { state: 'off', resumesAtMs: null });
   clock.advance(48 * 60 * MINUTE);
@@ -101,7 +101,7 @@ test('a pause survives a restart and ends at the same time', async (t) => {
   clock.advance(2 * MINUTE);
   await made.close();
   clock.sleep(3 * MINUTE);
-  const { made: again } = await open(folder, clock);
+  const { made: again } = open(folder, clock);
   assert.deepEqual(again.state, { state: 'paused', resumesAtMs: end });
   clock.advance(5 * MINUTE);
   assert.equal(again.state.state, 'on');
@@ -111,11 +111,11 @@ test('a pause that ended while the program was down is over; off stays off', asy
   const { folder, made, clock } = await paused(t, 10);
   await made.close();
   clock.sleep(11 * MINUTE);
-  const { made: again } = await open(folder, clock);
+  const { made: again } = open(folder, clock);
   assert.equal(again.state.state, 'on');
   await again.pause(undefined);
   await again.close();
-  const { made: third } = await open(folder, clock);
+  const { made: third } = open(folder, clock);
   assert.equal(third.state.state, 'off');
 });
 
@@ -123,7 +123,7 @@ test('a restart with a clock in 1970 cannot make a pause longer than it was', as
   const { folder, made, clock } = await paused(t, 10);
   await made.close();
   clock.wall = 0;
-  const { made: again } = await open(folder, clock);
+  const { made: again } = open(folder, clock);
   assert.deepEqual(again.state, { state: 'paused', resumesAtMs: 10 * MINUTE });
 });
 
@@ -143,14 +143,14 @@ for (const content of ['', 'null', '{"state":"paused"}', '{"state":"x","resumesA
   test(`a state file with ${JSON.stringify(content)} means on`, async (t) => {
     const folder = await tempDir(t);
     await writeFile(join(folder, 'protection.json'), content);
-    const { made } = await open(folder, new FakeClock());
+    const { made } = open(folder, new FakeClock());
     assert.equal(made.state.state, 'on');
   });
 }
 
 test('the state holds even when it cannot be saved, and that is told', async (t) => {
   const clock = new FakeClock();
-  const { made, failures } = await open(join(await tempDir(t), 'missing'), clock);
+  const { made, failures } = open(join(await tempDir(t), 'missing'), clock);
   await made.pause(1);
   assert.equal(made.state.state, 'paused');
   assert.equal(failures.length, 1);
@@ -160,5 +160,58 @@ test('the file is small and for this user only', async (t) => {
   const { folder, made } = await paused(t, 1);
   await made.close();
   const file = join(folder, 'protection.json');
-  assert.ok((await readFile(file)).length < 200);
+  assert.ok((await readFile(file)).length < 400);
+});
+
+for (const years of [10, -10]) {
+  test(`a wall clock set by ${String(years)} years ends no pause and makes none longer`, async (t) => {
+    const { folder, made, clock } = await paused(t, 10);
+    clock.advance(MINUTE);
+    clock.wall += years * 366 * 24 * 60 * MINUTE;
+    clock.advance(MINUTE);
+    assert.equal(made.state.state, 'paused');
+    await made.close();
+    // Over a restart of the program, too; and the clock is put right meanwhile.
+    clock.wall -= years * 366 * 24 * 60 * MINUTE;
+    clock.sleep(5 * MINUTE);
+    const { made: again } = open(folder, clock);
+    assert.equal(again.state.state, 'paused');
+    assert.ok(Math.abs((again.state.resumesAtMs ?? 0) - (clock.wall + 3 * MINUTE)) < 2_000);
+    clock.advance(3 * MINUTE - 1_000);
+    assert.equal(again.state.state, 'paused');
+    clock.advance(1_000);
+    assert.equal(again.state.state, 'on');
+  });
+}
+
+test('after a boot with a clock ten years ahead, a pause has what it had left', async (t) => {
+  const { folder, made, clock } = await paused(t, 10);
+  clock.advance(4 * MINUTE);
+  await made.pause(6);
+  await made.close();
+  clock.bootId = 'second-boot';
+  clock.wall += 10 * 366 * 24 * 60 * MINUTE;
+  const { made: again } = open(folder, clock);
+  assert.equal(again.state.state, 'paused');
+  clock.advance(6 * MINUTE);
+  assert.equal(again.state.state, 'on');
+});
+
+test('a damaged state is told, set aside, and filtering is on', async (t) => {
+  const { folder, made } = await paused(t, 10);
+  await made.close();
+  const file = join(folder, 'protection.json');
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, text.replace('"paused"', '"qaused"'));
+  const told: string[] = [];
+  const again = ProtectionSwitch.open({
+    file,
+    clock: new FakeClock(),
+    onChange: () => undefined,
+    onSaveFailed: () => undefined,
+    onDamaged: (sentence) => told.push(sentence),
+  });
+  assert.equal(again.isFiltering, true);
+  assert.match(told.join(), /protection\.json was damaged and is set aside/);
+  assert.equal((await readFile(`${file}.damaged`, 'utf8')).includes('qaused'), true);
 });

@@ -222,3 +222,51 @@ function tryPlan<Plan>(plan: () => Plan): Plan | undefined {
     return undefined; // no such rule
   }
 }
+
+const KEEPING: Record<string, string> = {
+  'entries put out, and nothing else': 'rules:\n  # - "a.example"   # mine\n  # second\ndns:\n',
+  'comments everywhere':
+    'rules: # mine\n  - "||a.example^"  # one\n  # two\n  - b.example   # three\n',
+  'entries at the left edge': 'rules:\n- "||a.example^" # x\n# end\nlists: []\n',
+  'deep entries': "rules:\n      - '||a.example^'   # one\n\n      # two\n",
+  'a key without a value': '# top\nrules: # none\n\n# dns\ndns:\n  threads: 1 # one\n',
+};
+
+for (const [name, text] of Object.entries(KEEPING)) {
+  for (const [kind, end, mark] of [
+    ['LF', '\n', ''],
+    ['CRLF', '\r\n', ''],
+    ['CRLF and a BOM', '\r\n', '\uFEFF'],
+  ] as const) {
+    test(`one rule more: ${name}, ${kind}: every other byte stays`, () => {
+      const before = mark + text.replaceAll('\n', end);
+      const { rules } = readSettings(before, 'f').config;
+      const change = { kind: 'append', entry: '||new.example^' } as const;
+      const after = editSection(before, 'rules', change, [...rules, '||new.example^']).text;
+      const added = after.split(end).filter((line) => line.includes('new.example'));
+      assert.equal(added.length, 1);
+      assert.equal(after.replace(`${added[0] ?? ''}${end}`, ''), before);
+    });
+  }
+}
+
+test('removing and exchanging an entry leaves the others and their comments', () => {
+  const before =
+    'rules: # mine\r\n  - "||a.example^" # one\r\n  - b.example   # two\r\n  # end\r\n';
+  const removed = editSection(before, 'rules', { kind: 'remove', index: 0 }, ['b.example']);
+  assert.equal(removed.text, 'rules: # mine\r\n  - b.example   # two\r\n  # end\r\n');
+  const entry = 'c.example';
+  const exchanged = editSection(before, 'rules', { kind: 'replace', index: 1, entry }, [
+    '||a.example^',
+    entry,
+  ]);
+  assert.equal(exchanged.text, before.replace('b.example', '"c.example"'));
+});
+
+test('mixed line ends stay as they are, and a new line gets the usual one', () => {
+  const before = 'rules:\r\n  - a.example\n  - b.example\r\n# end\r\n';
+  const change = { kind: 'append', entry: 'c.example' } as const;
+  const wanted = ['a.example', 'b.example', 'c.example'];
+  const { text } = editSection(before, 'rules', change, wanted);
+  assert.equal(text, before.replace('# end', '  - "c.example"\r\n# end'));
+});

@@ -230,7 +230,7 @@ class NetworkPlayer {
       onTrouble: (upstream, reason) => this.#troubles.set(upstream, reason ?? ''),
       onUnreachable: (host) => book?.refresh(host),
     });
-    book = await AddressBook.open({
+    book = AddressBook.open({
       file: join(this.#folder, 'upstream-addresses.json'),
       lookup: createLookup(helpers.map((helper) => parseServer(helper))),
       clock: realClock,

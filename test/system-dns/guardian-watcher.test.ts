@@ -129,7 +129,7 @@ test('an app that was stopped is not waited for as long', { skip }, async (t) =>
 
 test('a build starts the watcher where there is one, sources the process itself', () => {
   const orders = {
-    ...{ appPid: 7, directory: '/state', instance: 'abcd' },
+    ...{ appPid: 7, directory: '/state', instance: 'abcd', journalId: 'a', journal: null },
     servers: [{ address: '127.0.0.1', port: 5399 }],
   };
   const fromSources = guardianCommand(orders);
