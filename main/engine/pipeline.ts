@@ -50,6 +50,7 @@ export function runPipeline(parts: Parts, status: QueryStatus): number {
   if (written !== 0) return written;
   const hash = cache.keyHash(turn.query);
   written = answerFromCache(turn, hash, parts);
+  if (turn.isDropped) return 0;
   if (written === 0) return forward(turn, hash, parts);
   if (turn.wantsRefresh) refresh(turn, hash, parts);
   return written;
