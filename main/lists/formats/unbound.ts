@@ -11,7 +11,7 @@
  *   other types                            not a rule
  *
  * The closest zone of a list decides. local-data answers for its very name, or in a redirect zone
- * for all below; zones of an always_ type and block_a have none. Data with an address that leads
+ * for all below; zones of an always_ type (but always_null) and block_a have none. Data with an address that leads
  * nowhere (0.0.0.0, 127.x.x.x, ::, ::1) blocks. As in unbound, the order of lines does not matter:
  * the zones are read in a walk of their own before the rules are made.
  */
@@ -41,6 +41,8 @@ const ZONE_TERMS: Readonly<Record<string, RuleTermsText | null>> = {
   inform_deny: { rewrite: { drop: true } },
 };
 const OPEN_ZONES = new Set(['transparent', 'typetransparent', 'inform', 'always_transparent']);
+/** unbound looks at the data of an always_null zone all the same. */
+const HIDE_DATA = /^(?:always_(?!null$)|block_a$)/;
 const REDIRECTS = new Set(['redirect', 'inform_redirect']);
 /** Zones that are remembered for the local-data in them. */
 const ZONES_MAX = 65_536;
@@ -99,7 +101,7 @@ function parseData(line: Line, rest: string): Verdict {
   const [ttl, typeText, value] = groupsOf(RECORD, record);
   if (name === '' || typeText === '') return VERDICT.unbound;
   const { zone, type: zoneType } = zoneOf(line, name);
-  if (zoneType.startsWith('always_') || zoneType === 'block_a') return VERDICT.hidden;
+  if (HIDE_DATA.test(zoneType)) return VERDICT.hidden;
   const isBelow = REDIRECTS.has(zoneType);
   // unbound does not start with data below the name of a redirect zone.
   if (isBelow && zone !== bareName(name)) return VERDICT.hidden;
