@@ -50,8 +50,12 @@ export function runPipeline(parts: Parts, status: QueryStatus): number {
   if (written !== 0) return written;
   const hash = cache.keyHash(turn.query);
   written = answerFromCache(turn, hash, parts);
-  if (turn.isDropped) return 0;
-  if (written === 0) return forward(turn, hash, parts);
+  if (written === 0) return isSilent(turn) ? 0 : forward(turn, hash, parts);
   if (turn.wantsRefresh) refresh(turn, hash, parts);
   return written;
+}
+
+/** Whether a rule about an address in the cached answer wants no answer at all. */
+function isSilent({ isDropped }: Turn): boolean {
+  return isDropped;
 }

@@ -50,11 +50,7 @@ export class RuleSetBuilder implements RuleSink {
   /** A zone's wildcards end at the names that exist. */
   #endList(): void {
     if (this.#isZone) {
-      this.#nodeCount += this.#table.addNodes(
-        this.#listId,
-        this.#listStart,
-        this.#hasRootWildcard,
-      );
+      this.#nodeCount += this.#table.addNodes(this.#listId, this.#listStart, this.#hasRootWildcard);
     }
     this.#isZone = this.#hasRootWildcard = false;
   }

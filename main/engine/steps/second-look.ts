@@ -110,31 +110,33 @@ function isBlockedAddress(
   type: number,
   onlyRules: boolean,
 ): boolean {
-  const { lists } = policy;
-  const isByUser = rulesWatch(policy);
-  const isWatched = isByUser || (lists.watchesAddresses && !onlyRules);
-  if (!isWatched || !readAddress(bytes, fixed, type)) return false;
-  const byRules = isByUser ? blockingRules(policy, turn.context) : null;
-  const byLists = byRules === null && !onlyRules && lists.blocksAddress(address, turn.context);
-  const by = byLists ? lists : byRules;
-  if (by === null || (by.rewrite?.tcpOnly === true && turn.transport === 'tcp')) return false;
+  if (!isWatched(policy, onlyRules) || !readAddress(bytes, fixed, type)) return false;
+  const by = blockingRules(policy, turn.context, onlyRules);
+  const rewrite = by?.rewrite ?? null;
+  if (by === null || (rewrite?.tcpOnly === true && turn.transport === 'tcp')) return false;
   turn.outcome = OUTCOME.blocked;
-  turn.reason = byLists ? REASON.list : REASON.rule;
-  turn.listId = byLists ? by.listId : LIST_ID_RULES;
+  turn.reason = by === policy.lists ? REASON.list : REASON.rule;
+  turn.listId = by === policy.lists ? by.listId : LIST_ID_RULES;
   turn.matchedLabels = 0;
   // An alias would be a question of its own: the address is blocked all the same.
-  turn.rewrite = by.rewrite?.cname === '' ? by.rewrite : null;
+  turn.rewrite = rewrite?.cname === '' ? rewrite : null;
   return true;
 }
 
-function rulesWatch({ firstRules, rules }: Policy): boolean {
-  return rules.watchesAddresses || firstRules?.watchesAddresses === true;
+function isWatched({ firstRules, rules, lists }: Policy, onlyRules: boolean): boolean {
+  if (rules.watchesAddresses || firstRules?.watchesAddresses === true) return true;
+  return lists.watchesAddresses && !onlyRules;
 }
 
-/** The rules of the user's that block `address`; null for none. */
-function blockingRules({ firstRules, rules }: Policy, context: MatchContext): RuleSet | null {
+/** The rules that block `address`, those of the user first; null for none. */
+function blockingRules(
+  { firstRules, rules, lists }: Policy,
+  context: MatchContext,
+  onlyRules: boolean,
+): RuleSet | null {
   if (firstRules?.blocksAddress(address, context) === true) return firstRules;
-  return rules.blocksAddress(address, context) ? rules : null;
+  if (rules.blocksAddress(address, context)) return rules;
+  return !onlyRules && lists.blocksAddress(address, context) ? lists : null;
 }
 
 /** Scratch: 16 bytes, IPv4 as ::ffff:a.b.c.d. */

@@ -100,12 +100,10 @@ function parseData(line: Line, rest: string): Verdict {
   const [, name, record] = groupsOf(DATA, rest);
   const [ttl, typeText, value] = groupsOf(RECORD, record);
   if (name === '' || typeText === '') return VERDICT.unbound;
-  const { zone, type: zoneType } = zoneOf(line, name);
-  if (HIDE_DATA.test(zoneType)) return VERDICT.hidden;
-  const isBelow = REDIRECTS.has(zoneType);
-  // unbound does not start with data below the name of a redirect zone.
-  if (isBelow && zone !== bareName(name)) return VERDICT.hidden;
-  const flags = line.flagsOf(false) | FLAG_CLOSEST | (isBelow ? 0 : FLAG_EXACT);
+  const zoneType = zoneTypeOf(line, name);
+  if (zoneType === null) return VERDICT.hidden;
+  const exact = REDIRECTS.has(zoneType) ? 0 : FLAG_EXACT;
+  const flags = line.flagsOf(false) | FLAG_CLOSEST | exact;
   const type = typeText.toUpperCase();
   if ((type === 'A' || type === 'AAAA') && isSinkhole(value)) {
     return line.takeText(name, flags, null);
@@ -122,17 +120,15 @@ function answerOf(type: string, value: string, ttl: string): RewriteText | null 
   return seconds === null ? null : recordRewrite(recordType(type), value, seconds);
 }
 
-/** The closest zone of a name; '' for both when the list has none. */
-function zoneOf(line: Line, name: string): { zone: string; type: string } {
-  const { zones } = line.state;
-  for (let rest = bareName(name); zones.size > 0;) {
-    const type = zones.get(rest);
-    if (type !== undefined) return { zone: rest, type };
-    const dot = rest.indexOf('.');
-    if (dot < 0) break;
-    rest = rest.slice(dot + 1);
-  }
-  return { zone: '', type: '' };
+/** Type of the closest zone of data; '' without a zone, null when that zone can have no such data. */
+function zoneTypeOf({ state: { zones } }: Line, name: string): string | null {
+  const own = bareName(name);
+  let zone = own;
+  while (zone !== '' && !zones.has(zone)) zone = zone.slice(zone.indexOf('.') + 1 || zone.length);
+  const type = zones.get(zone) ?? '';
+  // unbound does not start with data below the name of a redirect zone.
+  const isMisplaced = REDIRECTS.has(type) && zone !== own;
+  return HIDE_DATA.test(type) || isMisplaced ? null : type;
 }
 
 function bareName(name: string): string {
