@@ -28,6 +28,7 @@ import { forward, refresh } from './steps/forward.ts';
 import { answerLocalRecord } from './steps/local-records.ts';
 import { reject } from './steps/reject.ts';
 import { answerSpecialName } from './steps/special-names.ts';
+import type { Turn } from './turn.ts';
 
 /**
  * Takes a query that was read through the steps. `parts.turn` says who asked and where the answer

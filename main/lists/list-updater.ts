@@ -393,6 +393,6 @@ function factsOf(result: CompileResult): Partial<ListMeta> {
 }
 
 function copyFacts(fetched: Fetched): Omit<CopyMeta, 'url' | 'fetchedAtMs' | 'namesRead'> {
-  const { sha256, bytes, etag, lastModified } = fetched;
-  return { sha256, bytes, etag, lastModified };
+  const { sha256, bytes, etag, lastModified, isFromPublic } = fetched;
+  return { sha256, bytes, etag, lastModified, isFromPublic };
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
+import { isDecoderError, unpacked } from './decompress.ts';
 import { diskFullError } from './disk-space.ts';
 import type { Fetched } from './download.ts';
 import { inMiB } from './validate.ts';
@@ -60,17 +61,23 @@ export async function copyLocalList(
     if (lastModified === stamp) return null;
     await makeRoom?.(facts.size);
     const copied = await copy(source, path, target);
-    return { ...copied, etag: '', lastModified };
+    return { ...copied, etag: '', lastModified, isFromPublic: false };
   } catch (error) {
     await rm(target, { force: true });
-    if (error instanceof AppError) throw error;
-    const full = diskFullError(error);
-    if (full) throw full;
-    const text = error instanceof Error ? error.message : String(error);
-    throw new AppError('LIST_UNREACHABLE', `file cannot be read: ${text}`, error);
+    throw asAppError(error, path);
   } finally {
     await source?.close();
   }
+}
+
+function asAppError(error: unknown, path: string): Error {
+  if (error instanceof AppError) return error;
+  const full = diskFullError(error);
+  if (full) return full;
+  const text = error instanceof Error ? error.message : String(error);
+  return isDecoderError((error as NodeJS.ErrnoException).code ?? '')
+    ? new AppError('LIST_REJECTED', `${path} is packed, and damaged: ${text}`, error)
+    : new AppError('LIST_UNREACHABLE', `file cannot be read: ${text}`, error);
 }
 
 async function copy(
@@ -84,11 +91,9 @@ async function copy(
   try {
     // One buffer for all of it: the many of a stream would wait for a collection.
     const buffer = Buffer.alloc(COPY_BYTES);
-    for (;;) {
-      const { bytesRead } = await source.read(buffer, 0, buffer.length, null);
-      if (bytesRead === 0) break;
-      const chunk = buffer.subarray(0, bytesRead);
-      bytes += bytesRead;
+    const read = readInto(source, buffer);
+    for await (const chunk of unpacked(read, () => tooLarge(path))) {
+      bytes += chunk.length;
       if (bytes > LIMITS.listBytesMax) throw tooLarge(path);
       hash.update(chunk);
       await file.writeFile(chunk);
@@ -98,6 +103,15 @@ async function copy(
     await file.close();
   }
   return { bytes, sha256: hash.digest('hex') };
+}
+
+/** The chunks of a file, each in the same buffer as the one before. */
+async function* readInto(source: FileHandle, buffer: Buffer): AsyncGenerator<Buffer> {
+  for (;;) {
+    const { bytesRead } = await source.read(buffer, 0, buffer.length, null);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
 }
 
 function tooLarge(path: string): AppError {
