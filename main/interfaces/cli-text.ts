@@ -28,12 +28,7 @@ export function statusText(status: Status): string {
     ['  cached', count(totals.cached + totals.stale)],
     ['  forwarded', count(totals.forwarded)],
     ['  failed', count(totals.failed)],
-    [
-      'latency',
-      totals.queries === 0
-        ? '–'
-        : `p50 ${duration(latency.local.p50Us)}, p99 ${duration(latency.local.p99Us)}`,
-    ],
+    ['latency', latencyText(latency)],
     [
       'log',
       `${log.mode}, ${log.state}, ${count(log.stored)} stored since start, ${bytes(log.bytes)}`,
@@ -41,6 +36,15 @@ export function statusText(status: Status): string {
     ['log dropped', count(totals.logDropped)],
     ['memory', bytes(status.memory.rssBytes)],
   ]);
+}
+
+/** Of what was measured: answers of our own, and those of upstreams. */
+function latencyText({ local, upstream }: Status['latency']): string {
+  const parts = Object.entries({ 'answered here': local, forwarded: upstream }).flatMap(
+    ([what, { p50Us, p99Us }]) =>
+      p99Us === 0 ? [] : [`${what} p50 ${duration(p50Us)}, p99 ${duration(p99Us)}`],
+  );
+  return parts.join('; ') || 'n/a';
 }
 
 export function protectionText({ state, resumesAtMs }: Protection): string {

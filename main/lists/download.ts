@@ -14,7 +14,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { AddressGuard } from './address-guard.ts';
-import { createZstdDecoder, isDecoderError, unpacked } from './decompress.ts';
+import { createZstdDecoder, isDecoderError, unpackFile } from './decompress.ts';
 import { diskFullError } from './disk-space.ts';
 import { inMiB } from './validate.ts';
 
@@ -189,17 +189,16 @@ async function receive(
     }
   };
   try {
-    const unpack = (body: AsyncIterable<Buffer>): AsyncIterable<Buffer> => unpacked(body, tooLarge);
-    if (decoder) await pipeline(response, decoder, unpack, write, { signal });
-    else await pipeline(response, unpack, write, { signal });
+    if (decoder) await pipeline(response, decoder, write, { signal });
+    else await pipeline(response, write, { signal });
     await file.sync();
   } finally {
     response.destroy();
     await file.close();
   }
+  const unpacked = await unpackFile(target, tooLarge);
   return {
-    bytes,
-    sha256: hash.digest('hex'),
+    ...(unpacked ?? { bytes, sha256: hash.digest('hex') }),
     etag: validator(headers.etag),
     lastModified: validator(headers['last-modified']),
   };

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
-import { isDecoderError, unpacked } from './decompress.ts';
+import { isDecoderError, unpackFile } from './decompress.ts';
 import { diskFullError } from './disk-space.ts';
 import type { Fetched } from './download.ts';
 import { inMiB } from './validate.ts';
@@ -91,8 +91,10 @@ async function copy(
   try {
     // One buffer for all of it: the many of a stream would wait for a collection.
     const buffer = Buffer.alloc(COPY_BYTES);
-    const read = readInto(source, buffer);
-    for await (const chunk of unpacked(read, () => tooLarge(path))) {
+    for (;;) {
+      const { bytesRead } = await source.read(buffer, 0, buffer.length, null);
+      if (bytesRead === 0) break;
+      const chunk = buffer.subarray(0, bytesRead);
       bytes += chunk.length;
       if (bytes > LIMITS.listBytesMax) throw tooLarge(path);
       hash.update(chunk);
@@ -102,16 +104,8 @@ async function copy(
   } finally {
     await file.close();
   }
-  return { bytes, sha256: hash.digest('hex') };
-}
-
-/** The chunks of a file, each in the same buffer as the one before. */
-async function* readInto(source: FileHandle, buffer: Buffer): AsyncGenerator<Buffer> {
-  for (;;) {
-    const { bytesRead } = await source.read(buffer, 0, buffer.length, null);
-    if (bytesRead === 0) return;
-    yield buffer.subarray(0, bytesRead);
-  }
+  const unpacked = await unpackFile(target, () => tooLarge(path));
+  return unpacked ?? { bytes, sha256: hash.digest('hex') };
 }
 
 function tooLarge(path: string): AppError {
