@@ -124,12 +124,19 @@ export function tailText({ rows, rowsLeftOut }: LiveUpdate): string[] {
 }
 
 export function rowText(row: QueryEvent): string {
-  const time = new Date(row.timeMs).toISOString().slice(11, 23);
+  const time = rowTimeText(row.timeMs);
   const why = row.outcome === 'blocked' ? `  ${row.list}: ${row.matchedName}` : '';
   return (
     `${time} ${row.outcome.padEnd(9)} ${row.typeName.padEnd(5)} ${row.name || '?'}  ` +
     `${row.client}  ${duration(row.durationUs)}${why}`
   );
+}
+
+/** Local time to the millisecond, with the day when it is another one than today. */
+function rowTimeText(timeMs: number): string {
+  const [day = '', time = ''] = timeText(timeMs).split(' ');
+  const whole = `${time}.${String(timeMs % 1_000).padStart(3, '0')}`;
+  return day === timeText(Date.now()).split(' ')[0] ? whole : `${day} ${whole}`;
 }
 
 export function count(value: number): string {
