@@ -140,7 +140,7 @@ test('wildcards end at the closest name that exists (RFC 4592)', async () => {
   assert.equal(addressOf('z.w.home.example'), '192.168.1.3');
   for (const name of ['c.b.home.example', 'x.a.b.home.example', 'y.plain.example']) {
     const before = engine.exchange.count;
-    engine.resolve(name, 'A', (query) => replyTo(query, { answers: [a(192, 0, 2, 1)] }));
+    engine.resolve(name, 'A', (query) => replyTo(query, { answers: [a(60)] }));
     assert.equal(engine.exchange.count, before + 1, `${name} is not ours`);
   }
 });
