@@ -77,6 +77,8 @@ export const LIMITS = {
 
   /** One downloaded or local list, after decompression. */
   listBytesMax: 64 * 1024 * 1024,
+  /** Window of a list packed with zstd, as a power of two: 32 MiB of memory while it is unpacked. */
+  listZstdWindowLogMax: 25,
   /** Time for one list download, redirects included. */
   listFetchMs: 60_000,
   /** Redirects followed for one list. */

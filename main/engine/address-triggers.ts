@@ -64,6 +64,11 @@ export class AddressTriggers {
     return this.#slots[slot * ADDRESS_WORDS + 6] as number;
   }
 
+  /** Length of the prefix of the trigger, of 128 bits. */
+  bitsOf(slot: number): number {
+    return (this.#slots[slot * ADDRESS_WORDS + 4] as number) - 1;
+  }
+
   /** As RuleProgram.termsAt takes it. */
   termsOf(slot: number): number {
     return this.#slots[slot * ADDRESS_WORDS + 7] as number;

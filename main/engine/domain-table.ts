@@ -40,7 +40,7 @@ export interface NameView {
   readonly suffixHashes: Int32Array;
 }
 
-/** Flags of an entry. One of the first two is set. */
+/** Flags of an entry. One of the first two is set, unless the entry is a node (FLAG_CLOSEST). */
 export const FLAG_BLOCK = 1;
 export const FLAG_ALLOW = 2;
 /** Names only itself, not what lies below. */
@@ -51,6 +51,12 @@ export const FLAG_IMPORTANT = 8;
 export const FLAG_RULE = 16;
 /** Names only what lies below, not itself. */
 export const FLAG_BELOW = 32;
+/**
+ * Of the entries of its list with this flag, only those of the closest name count, as in a zone. One
+ * that neither blocks nor allows is a node: a name that exists and hides wildcards above it from the
+ * names below (RFC 4592 §3.3.1).
+ */
+export const FLAG_CLOSEST = 64;
 /** The next entry is of the same name. */
 export const FLAG_MORE = 128;
 

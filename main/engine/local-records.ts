@@ -3,8 +3,9 @@
  * data-plane thread from the records that service/local-records.ts has made; read by
  * steps/local-records.ts, and by followed aliases.
  *
- * A wildcard owner (*.x) stands for the names below x that have no records of their own and do not
- * lie below a name that has (RFC 4592 §3.3.1).
+ * A wildcard owner (*.x) stands for names below x when x is the closest name that exists. A name
+ * exists when it, or anything below it, has records: an empty one has no data (RFC 4592 §2.2, §3.3.1).
+ * Names that lie below no wildcard, and have no records, are not ours to answer.
  */
 import type { NameView } from './domain-table.ts';
 import { hashName, writeName } from './name.ts';
@@ -27,6 +28,9 @@ export interface LocalName {
   readonly targetTtl: number;
 }
 
+/** Of a name that exists because of those below it. */
+const NOTHING: LocalName = { records: [], target: '', targetTtl: 0 };
+
 interface Owner {
   readonly name: Uint8Array;
   own: LocalName | null;
@@ -42,18 +46,19 @@ export class LocalRecords {
       const length = writeName(record.owner, scratch, 0);
       if (length > 0) this.#add(scratch.slice(0, length), record);
     }
+    for (const owners of [...this.#byHash.values()]) {
+      for (const { name } of owners) this.#addNodes(name);
+    }
   }
 
-  /** The records of a name, own ones or of a wildcard; null for none. Allocates nothing. */
+  /**
+   * The records of a name, own ones or of a wildcard, none for an empty name below a wildcard; null
+   * for a name that is not ours. Allocates nothing.
+   */
   find(view: NameView): LocalName | null {
     for (let label = 0; label < view.labelCount; label++) {
       const owner = this.#at(view, label);
-      if (owner === null) continue;
-      if (label === 0) {
-        if (owner.own !== null) return owner.own;
-        continue;
-      }
-      return owner.wildcard;
+      if (owner !== null) return label === 0 ? owner.own : owner.wildcard;
     }
     return null;
   }
@@ -65,15 +70,36 @@ export class LocalRecords {
     return null;
   }
 
-  #add(name: Uint8Array, { isWildcard, type, ttl, rdata, target }: LocalRecord): void {
-    const hash = hashName(name, 0, name.length);
-    const owners = this.#byHash.get(hash) ?? [];
-    this.#byHash.set(hash, owners);
-    let owner = owners.find((other) => Buffer.compare(other.name, name) === 0);
-    if (owner === undefined) {
-      owner = { name, own: null, wildcard: null };
-      owners.push(owner);
+  /** Makes the names exist, without records, that lie between a name and a wildcard above it. */
+  #addNodes(name: Uint8Array): void {
+    const between: Uint8Array[] = [];
+    for (let at = 0; at < name.length; at += (name[at] as number) + 1) {
+      const node = name.subarray(at);
+      const owner = this.#ownerOf(node);
+      if (at > 0 && owner?.wildcard) {
+        for (const empty of between) this.#makeOwner(empty).own ??= NOTHING;
+        return;
+      }
+      between.push(node);
     }
+  }
+
+  #ownerOf(name: Uint8Array): Owner | undefined {
+    const owners = this.#byHash.get(hashName(name, 0, name.length));
+    return owners?.find((other) => Buffer.compare(other.name, name) === 0);
+  }
+
+  #makeOwner(name: Uint8Array): Owner {
+    const known = this.#ownerOf(name);
+    if (known) return known;
+    const owner: Owner = { name, own: null, wildcard: null };
+    const hash = hashName(name, 0, name.length);
+    this.#byHash.set(hash, [...(this.#byHash.get(hash) ?? []), owner]);
+    return owner;
+  }
+
+  #add(name: Uint8Array, { isWildcard, type, ttl, rdata, target }: LocalRecord): void {
+    const owner = this.#makeOwner(name);
     const before = isWildcard ? owner.wildcard : owner.own;
     const records = target === '' ? [...(before?.records ?? []), { type, ttl, rdata }] : [];
     const after = { records, target, targetTtl: ttl };

@@ -28,6 +28,7 @@ import { forward, refresh } from './steps/forward.ts';
 import { answerLocalRecord } from './steps/local-records.ts';
 import { reject } from './steps/reject.ts';
 import { answerSpecialName } from './steps/special-names.ts';
+import type { Turn } from './turn.ts';
 
 /**
  * Takes a query that was read through the steps. `parts.turn` says who asked and where the answer
@@ -50,7 +51,12 @@ export function runPipeline(parts: Parts, status: QueryStatus): number {
   if (written !== 0) return written;
   const hash = cache.keyHash(turn.query);
   written = answerFromCache(turn, hash, parts);
-  if (written === 0) return forward(turn, hash, parts);
+  if (written === 0) return isSilent(turn) ? 0 : forward(turn, hash, parts);
   if (turn.wantsRefresh) refresh(turn, hash, parts);
   return written;
+}
+
+/** Whether a rule about an address in the cached answer wants no answer at all. */
+function isSilent({ isDropped }: Turn): boolean {
+  return isDropped;
 }

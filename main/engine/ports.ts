@@ -41,7 +41,10 @@ export interface Client {
 
 /** The way back to a client whose answer comes later. */
 export interface ReplyTo {
-  /** Sends a whole DNS message, bytes[start, start + length); the bytes are reused afterwards. */
+  /**
+   * Sends a whole DNS message, bytes[start, start + length); the bytes are reused afterwards. With
+   * length 0, which happens over TCP only, nothing is sent: the query is done with.
+   */
   send(bytes: Uint8Array, start: number, length: number): void;
 }
 

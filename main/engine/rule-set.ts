@@ -5,12 +5,14 @@
  * Compiled by lists/rule-set-builder.ts; opened by every data-plane thread over the same shared
  * memory. Policy.rules and Policy.lists are the two of the product.
  */
+import { LIMITS } from '../contract/limits.ts';
 import { AddressTriggers } from './address-triggers.ts';
 import {
   DomainTable,
   FLAG_ALLOW,
   FLAG_BELOW,
   FLAG_BLOCK,
+  FLAG_CLOSEST,
   FLAG_EXACT,
   FLAG_IMPORTANT,
   FLAG_MORE,
@@ -53,10 +55,10 @@ export interface RuleMatch {
 }
 
 /**
- * What keeps a rule from counting: its list is not for this client, a condition does not hold, or
- * another rule undoes its answer; '' when nothing does.
+ * What keeps a rule from counting: its list is not for this client, a condition does not hold,
+ * another rule undoes its answer, or its list has a closer name (FLAG_CLOSEST); '' when nothing does.
  */
-export type RuleObstacle = '' | 'list' | 'condition' | 'undone';
+export type RuleObstacle = '' | 'list' | 'condition' | 'undone' | 'closer';
 
 /** The memory of a rule set, as it crosses threads. */
 export interface RuleBuffers {
@@ -73,6 +75,8 @@ const PASS_FITTING = 3;
 
 /** `#wonPattern` when the winner is a plain name, or nothing has won. */
 const NO_PATTERN = -1;
+
+const SAYS_SOMETHING = FLAG_BLOCK | FLAG_ALLOW;
 
 export class RuleSet {
   /** The winner of the last `match` or `blocksAddress`; 0 and null after a miss. */
@@ -102,6 +106,10 @@ export class RuleSet {
   readonly #canUndo: boolean;
   /** Rewrites that rules for the name being matched undo. */
   readonly #undone: string[] = [];
+  /** Lists whose closest name was met in this walk, and its labels (or bits): closest[0, count). */
+  readonly #closestLists = new Int32Array(LIMITS.listsMax + 1);
+  readonly #closestLabels = new Int32Array(LIMITS.listsMax + 1);
+  #closestCount = 0;
   #pass = PASS_RANK;
   #rank = RULE_NONE;
   #wonPattern = NO_PATTERN;
@@ -212,9 +220,11 @@ export class RuleSet {
   blocksAddress(address: Uint8Array, context: MatchContext): boolean {
     if (this.#addresses === null || this.#program === null) return false;
     this.#forget();
+    this.#closestCount = 0;
     const triggers = this.#addresses;
     for (let slot = triggers.first(address); slot >= 0; slot = triggers.next(address)) {
       const tag = triggers.tagOf(slot);
+      if (!this.#isClosest(tag, triggers.bitsOf(slot))) continue;
       const terms = this.#program.termsAt(triggers.termsOf(slot));
       if (!appliesTo(context, tag & 0xffff)) continue;
       if (terms !== null && !terms.hold(null, context)) continue;
@@ -243,6 +253,7 @@ export class RuleSet {
 
   /** Shows every rule whose name or pattern fits to `#consider`. */
   #walk(view: NameView, context: MatchContext): void {
+    this.#closestCount = 0;
     if (this.nameCount > 0) this.#walkNames(view, context);
     if (this.#patterns === null || this.#program === null) return;
     const program = this.#program;
@@ -252,6 +263,7 @@ export class RuleSet {
       const pattern = this.#patterns.hits[hit] as number;
       const tag = patterns[pattern * PATTERN_WORDS] as number;
       const line = patterns[pattern * PATTERN_WORDS + 1] as number;
+      if (!this.#isClosest(tag, 0) && this.#pass !== PASS_FITTING) continue;
       this.#consider(tag, line, 0, program.patternTerms(pattern), pattern, view, context);
     }
   }
@@ -272,7 +284,7 @@ export class RuleSet {
     for (let entry = first; ; entry++) {
       const tag = table.tagOf(entry);
       const flags = tag >>> 16;
-      if (isMet(flags, label)) {
+      if (isMet(flags, label) && this.#counts(tag, labels)) {
         let line = table.lineOf(entry);
         let terms: RuleTerms | null = null;
         if ((flags & FLAG_RULE) !== 0 && this.#program !== null) {
@@ -283,6 +295,31 @@ export class RuleSet {
       }
       if ((flags & FLAG_MORE) === 0) return;
     }
+  }
+
+  /** Whether an entry says something, and no closer name of its list has spoken. */
+  #counts(tag: number, labels: number): boolean {
+    if (((tag >>> 16) & FLAG_CLOSEST) === 0) return true;
+    const isClosest = this.#isClosest(tag, labels);
+    if (((tag >>> 16) & SAYS_SOMETHING) === 0) return false;
+    return isClosest || this.#pass === PASS_FITTING;
+  }
+
+  /**
+   * Whether no closer name (or longer prefix) of the entry's list was met before, for a list of which
+   * only the closest counts. The walk goes from the closest on.
+   */
+  #isClosest(tag: number, labels: number): boolean {
+    if (((tag >>> 16) & FLAG_CLOSEST) === 0) return true;
+    const listId = tag & 0xffff;
+    const lists = this.#closestLists;
+    for (let index = 0; index < this.#closestCount; index++) {
+      if (lists[index] === listId) return this.#closestLabels[index] === labels;
+    }
+    if (this.#closestCount === lists.length) return true;
+    lists[this.#closestCount] = listId;
+    this.#closestLabels[this.#closestCount++] = labels;
+    return true;
   }
 
   /** One rule whose name or pattern fits: looks at list and conditions, then does what is due. */
@@ -298,7 +335,7 @@ export class RuleSet {
     if (this.#pass === PASS_FITTING) {
       if (terms !== null && terms.undo !== null) return;
       this.#visit(tag, line, labels, terms, pattern);
-      this.#obstacles.push(this.#obstacleOf(tag, terms, view, context));
+      this.#obstacles.push(this.#obstacleOf(tag, labels, terms, view, context));
       return;
     }
     if (!appliesTo(context, tag & 0xffff)) return;
@@ -333,11 +370,13 @@ export class RuleSet {
 
   #obstacleOf(
     tag: number,
+    labels: number,
     terms: RuleTerms | null,
     view: NameView,
     context: MatchContext,
   ): RuleObstacle {
     if (!appliesTo(context, tag & 0xffff)) return 'list';
+    if (!this.#isClosest(tag, labels)) return 'closer';
     if (terms === null || this.#isInForce(terms, view, context)) return '';
     return terms.hold(view, context) ? 'undone' : 'condition';
   }

@@ -18,6 +18,8 @@ export interface RewriteText {
   /** Type, TTL in seconds, RDATA in hex. */
   readonly records?: readonly (readonly [type: number, ttl: number, hex: string])[];
   readonly drop?: true;
+  /** Over UDP the answer is cut, over TCP the rule is none: RPZ's rpz-tcp-only. */
+  readonly tcpOnly?: true;
 }
 
 /** A rule's terms as JSON. An absent key sets no condition. */
@@ -45,6 +47,8 @@ export interface Rewrite {
   readonly records: readonly RewriteRecord[];
   /** No answer at all. */
   readonly drop: boolean;
+  /** Over UDP a truncated answer, over TCP the name's own. */
+  readonly tcpOnly?: boolean;
 }
 
 export interface RewriteRecord {
@@ -166,7 +170,10 @@ function readRewrite(text: RewriteText): Rewrite {
     ttl,
     rdata: bytesOf(hex),
   }));
-  return { rcode: text.rcode ?? 0, cname: text.cname ?? '', records, drop: text.drop ?? false };
+  return {
+    ...{ rcode: text.rcode ?? 0, cname: text.cname ?? '', records },
+    ...{ drop: text.drop ?? false, tcpOnly: text.tcpOnly ?? false },
+  };
 }
 
 function readClients(texts: readonly (string | ClientNetwork)[]): Clients {

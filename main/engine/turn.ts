@@ -8,6 +8,7 @@ import { createMatchContext } from './match-context.ts';
 import { LIST_ID_NONE } from './policy.ts';
 import type { Client } from './ports.ts';
 import { Query } from './query.ts';
+import type { Rewrite } from './rule-set.ts';
 import { VERDICT_NONE, type Verdict } from './verdict.ts';
 
 /** `upstream` when none was asked. */
@@ -52,6 +53,8 @@ export class Turn {
 
   /** What the filter said of the name. */
   verdict: Verdict = VERDICT_NONE;
+  /** What the rule answers by which an address in the answer is blocked; null: as the settings say. */
+  rewrite: Rewrite | null = null;
   /** Nothing is to be answered, but it is counted and logged. */
   isDropped = false;
   /** There is an expired answer in reserve. */

@@ -28,12 +28,7 @@ export function statusText(status: Status): string {
     ['  cached', count(totals.cached + totals.stale)],
     ['  forwarded', count(totals.forwarded)],
     ['  failed', count(totals.failed)],
-    [
-      'latency',
-      totals.queries === 0
-        ? '–'
-        : `p50 ${duration(latency.local.p50Us)}, p99 ${duration(latency.local.p99Us)}`,
-    ],
+    ['latency', latencyText(latency)],
     [
       'log',
       `${log.mode}, ${log.state}, ${count(log.stored)} stored since start, ${bytes(log.bytes)}`,
@@ -41,6 +36,15 @@ export function statusText(status: Status): string {
     ['log dropped', count(totals.logDropped)],
     ['memory', bytes(status.memory.rssBytes)],
   ]);
+}
+
+/** Of what was measured: answers of our own, and those of upstreams. */
+function latencyText({ local, upstream }: Status['latency']): string {
+  const parts = Object.entries({ 'answered here': local, forwarded: upstream }).flatMap(
+    ([what, { p50Us, p99Us }]) =>
+      p99Us === 0 ? [] : [`${what} p50 ${duration(p50Us)}, p99 ${duration(p99Us)}`],
+  );
+  return parts.join('; ') || 'n/a';
 }
 
 export function protectionText({ state, resumesAtMs }: Protection): string {
@@ -122,12 +126,19 @@ export function tailText({ rows, rowsLeftOut }: LiveUpdate): string[] {
 }
 
 export function rowText(row: QueryEvent): string {
-  const time = new Date(row.timeMs).toISOString().slice(11, 23);
+  const time = rowTimeText(row.timeMs);
   const why = row.outcome === 'blocked' ? `  ${row.list}: ${row.matchedName}` : '';
   return (
     `${time} ${row.outcome.padEnd(9)} ${row.typeName.padEnd(5)} ${row.name || '?'}  ` +
     `${row.client}  ${duration(row.durationUs)}${why}`
   );
+}
+
+/** Local time to the millisecond, with the day when it is another one than today. */
+function rowTimeText(timeMs: number): string {
+  const [day = '', time = ''] = timeText(timeMs).split(' ');
+  const whole = `${time}.${String(timeMs % 1_000).padStart(3, '0')}`;
+  return day === timeText(Date.now()).split(' ')[0] ? whole : `${day} ${whole}`;
 }
 
 export function count(value: number): string {

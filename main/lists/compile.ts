@@ -15,7 +15,7 @@ import { TableFull } from './table-builder.ts';
 import { SNIFF_BYTES, refuseBytes, refuseReport } from './validate.ts';
 
 /** Part of the key of a snapshot: raise it when parsers give other results for the same text. */
-const PARSER_VERSION = 3;
+const PARSER_VERSION = 4;
 
 /** A copy of a list on disk. */
 export interface CopyFile {

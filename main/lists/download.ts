@@ -13,7 +13,8 @@ import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
-import { guardLookup, guardTarget } from './address-guard.ts';
+import { AddressGuard } from './address-guard.ts';
+import { createZstdDecoder, isDecoderError, unpackFile } from './decompress.ts';
 import { diskFullError } from './disk-space.ts';
 import { inMiB } from './validate.ts';
 
@@ -26,6 +27,10 @@ export interface DownloadRequest {
   /** File that takes the body; removed again on failure. */
   readonly target: string;
   readonly lookup: LookupFunction;
+  /** A copy from this URL came from a public address: no other one is connected to any more. */
+  readonly publicOnly?: boolean | undefined;
+  /** Another one than that of address-guard.ts, for tests. */
+  readonly isPublicAddress?: ((address: string) => boolean) | undefined;
   /** Throws when the disk has no room for a body of so many bytes, or of an unknown size: 0. */
   readonly makeRoom?: (bytes: number) => Promise<void>;
   readonly signal: AbortSignal;
@@ -40,6 +45,8 @@ export interface Fetched {
   readonly sha256: string;
   readonly etag: string;
   readonly lastModified: string;
+  /** It was asked for at a public address. */
+  readonly isFromPublic: boolean;
 }
 
 /** Longest validator kept; a longer one is not sent back. */
@@ -64,12 +71,18 @@ export async function downloadList(request: DownloadRequest): Promise<Fetched | 
   request.signal.addEventListener('abort', end);
   if (request.signal.aborted) end();
   try {
-    const response = await followRedirects(request, signal);
+    const guard = new AddressGuard(
+      new URL(request.url),
+      request.publicOnly ?? false,
+      request.isPublicAddress,
+    );
+    const response = await followRedirects(request, guard, signal);
     if (response.statusCode === 304) {
       response.destroy();
       return null;
     }
-    return await receive(response, request, signal);
+    const received = await receive(response, request, signal);
+    return { ...received, isFromPublic: guard.isFromPublic };
   } catch (error) {
     await rm(request.target, { force: true });
     throw diskFullError(error) ?? asAppError(error, signal, request, timeMs);
@@ -82,12 +95,12 @@ export async function downloadList(request: DownloadRequest): Promise<Fetched | 
 /** The first response that is no redirect: 200 or 304. */
 async function followRedirects(
   request: DownloadRequest,
+  guard: AddressGuard,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const configured = new URL(request.url);
-  let url = configured;
+  let url = new URL(request.url);
   for (let redirects = 0; ; redirects++) {
-    const response = await get(url, configured, request, signal);
+    const response = await get(url, guard, request, signal);
     const status = response.statusCode ?? 0;
     if (status === 200) return response;
     if (status === 304 && (request.etag !== '' || request.lastModified !== '')) return response;
@@ -99,11 +112,12 @@ async function followRedirects(
     if (redirects >= LIMITS.listRedirectsMax) {
       throw new AppError('LIST_REJECTED', `more than ${String(redirects)} redirects`);
     }
-    url = redirectTarget(location, url, configured);
+    url = redirectTarget(location, url);
   }
 }
 
-function redirectTarget(location: string, from: URL, configured: URL): URL {
+/** Where a redirect leads, with the user's name and password for the very same server only. */
+function redirectTarget(location: string, from: URL): URL {
   if (!URL.canParse(location, from.href)) {
     throw new AppError('LIST_REJECTED', `redirect to "${location.slice(0, 100)}", which is no URL`);
   }
@@ -112,28 +126,39 @@ function redirectTarget(location: string, from: URL, configured: URL): URL {
   if (!isHttp || (from.protocol === 'https:' && target.protocol === 'http:')) {
     throw new AppError('LIST_REJECTED', `redirect from ${from.protocol} to ${target.protocol}`);
   }
-  guardTarget(target, configured);
+  const isSame = target.origin === from.origin;
+  target.username = isSame ? from.username : '';
+  target.password = isSame ? from.password : '';
   return target;
 }
 
 function get(
   url: URL,
-  configured: URL,
+  guard: AddressGuard,
   request: DownloadRequest,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const headers: Record<string, string> = {
     'user-agent': 'Sluice',
     accept: 'text/plain, */*;q=0.5',
-    'accept-encoding': 'gzip, deflate, br',
+    'accept-encoding': 'gzip, deflate, br, zstd',
   };
   if (request.etag !== '') headers['if-none-match'] = request.etag;
   if (request.lastModified !== '') headers['if-modified-since'] = request.lastModified;
-  const lookup = guardLookup(request.lookup, configured);
+  const lookup = guard.nextLookup(url, request.lookup);
   const send = url.protocol === 'https:' ? https.get : http.get;
   return new Promise((resolve, reject) => {
     // agent false: a connection of its own, closed with the answer.
-    send(url, { headers, lookup, signal, agent: false }, resolve).on('error', reject);
+    const answered = (response: IncomingMessage): void => {
+      try {
+        guard.answered(url, response.socket.remoteAddress ?? '');
+        resolve(response);
+      } catch (error) {
+        response.destroy();
+        reject(error as Error);
+      }
+    };
+    send(url, { headers, lookup, signal, agent: false }, answered).on('error', reject);
   });
 }
 
@@ -142,7 +167,7 @@ async function receive(
   response: IncomingMessage,
   { target, makeRoom }: DownloadRequest,
   signal: AbortSignal,
-): Promise<Fetched> {
+): Promise<Omit<Fetched, 'isFromPublic'>> {
   const { headers } = response;
   const decoder = decoderFor(response);
   refuseHeaders(response);
@@ -171,9 +196,9 @@ async function receive(
     response.destroy();
     await file.close();
   }
+  const unpacked = await unpackFile(target, tooLarge);
   return {
-    bytes,
-    sha256: hash.digest('hex'),
+    ...(unpacked ?? { bytes, sha256: hash.digest('hex') }),
     etag: validator(headers.etag),
     lastModified: validator(headers['last-modified']),
   };
@@ -194,6 +219,7 @@ function decoderFor(response: IncomingMessage): Transform | null {
   if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip();
   if (encoding === 'deflate') return createInflate();
   if (encoding === 'br') return createBrotliDecompress();
+  if (encoding === 'zstd') return createZstdDecoder();
   response.destroy();
   throw new AppError('LIST_REJECTED', `it is encoded as "${encoding.slice(0, 40)}"`);
 }
@@ -225,8 +251,7 @@ function asAppError(
   if (code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'Z_BUF_ERROR' || text === 'aborted') {
     return new AppError('LIST_REJECTED', 'it is truncated: the transfer ended early', error);
   }
-  // Z_DATA_ERROR of zlib and ERR__ERROR_FORMAT_... of brotli.
-  if (code.startsWith('Z_') || code.startsWith('ERR__')) {
+  if (isDecoderError(code)) {
     return new AppError('LIST_REJECTED', `its compression is damaged: ${text}`, error);
   }
   return new AppError('LIST_UNREACHABLE', `download failed: ${text}`, error);

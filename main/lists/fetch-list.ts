@@ -48,8 +48,9 @@ export async function fetchList(
   const { downloadList } = await import('./download.ts');
   return downloadList({
     ...{ url, etag, lastModified, target, lookup, signal, makeRoom },
+    publicOnly: known.isFromPublic ?? false,
     timeMs: fetchMs,
   });
 }
 
-const NOTHING_KNOWN = { etag: '', lastModified: '' };
+const NOTHING_KNOWN = { etag: '', lastModified: '', isFromPublic: false };

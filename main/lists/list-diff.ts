@@ -4,6 +4,8 @@
  */
 import {
   ENTRY_WORDS,
+  FLAG_ALLOW,
+  FLAG_BLOCK,
   FLAG_MORE,
   FLAG_RULE,
   tableParts,
@@ -15,6 +17,7 @@ import type { RuleBuffers } from '../engine/rule-set.ts';
 import type { CompileResult, CompileSource } from './compile.ts';
 
 const MORE = FLAG_MORE << 16;
+const SAYS_SOMETHING = (FLAG_BLOCK | FLAG_ALLOW) << 16;
 
 /** As engine/rule-program.ts lays them out. */
 type PatternWords = readonly [tag: number, line: number, terms: number, at: number, length: number];
@@ -91,7 +94,9 @@ class Reader {
 
   forEachEntry(visit: (entry: number) => void): void {
     const count = this.#parts.entries.length / ENTRY_WORDS;
-    for (let entry = 0; entry < count; entry++) visit(entry);
+    for (let entry = 0; entry < count; entry++) {
+      if ((this.#tag(entry) & SAYS_SOMETHING) !== 0) visit(entry);
+    }
   }
 
   listOf(entry: number): number {

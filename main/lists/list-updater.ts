@@ -466,6 +466,6 @@ function readInPlace(path: string): Fetched {
 }
 
 function copyFacts(fetched: Fetched): Omit<CopyMeta, 'url' | 'fetchedAtMs' | 'namesRead'> {
-  const { sha256, bytes, etag, lastModified } = fetched;
-  return { sha256, bytes, etag, lastModified };
+  const { sha256, bytes, etag, lastModified, isFromPublic } = fetched;
+  return { sha256, bytes, etag, lastModified, isFromPublic };
 }

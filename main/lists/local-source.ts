@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
+import { isDecoderError, unpackFile } from './decompress.ts';
 import { diskFullError } from './disk-space.ts';
 import type { Fetched } from './download.ts';
 import { inMiB } from './validate.ts';
@@ -60,17 +61,23 @@ export async function copyLocalList(
     if (lastModified === stamp) return null;
     await makeRoom?.(facts.size);
     const copied = await copy(source, path, target);
-    return { ...copied, etag: '', lastModified };
+    return { ...copied, etag: '', lastModified, isFromPublic: false };
   } catch (error) {
     await rm(target, { force: true });
-    if (error instanceof AppError) throw error;
-    const full = diskFullError(error);
-    if (full) throw full;
-    const text = error instanceof Error ? error.message : String(error);
-    throw new AppError('LIST_UNREACHABLE', `file cannot be read: ${text}`, error);
+    throw asAppError(error, path);
   } finally {
     await source?.close();
   }
+}
+
+function asAppError(error: unknown, path: string): Error {
+  if (error instanceof AppError) return error;
+  const full = diskFullError(error);
+  if (full) return full;
+  const text = error instanceof Error ? error.message : String(error);
+  return isDecoderError((error as NodeJS.ErrnoException).code ?? '')
+    ? new AppError('LIST_REJECTED', `${path} is packed, and damaged: ${text}`, error)
+    : new AppError('LIST_UNREACHABLE', `file cannot be read: ${text}`, error);
 }
 
 async function copy(
@@ -88,7 +95,7 @@ async function copy(
       const { bytesRead } = await source.read(buffer, 0, buffer.length, null);
       if (bytesRead === 0) break;
       const chunk = buffer.subarray(0, bytesRead);
-      bytes += bytesRead;
+      bytes += chunk.length;
       if (bytes > LIMITS.listBytesMax) throw tooLarge(path);
       hash.update(chunk);
       await file.writeFile(chunk);
@@ -97,7 +104,8 @@ async function copy(
   } finally {
     await file.close();
   }
-  return { bytes, sha256: hash.digest('hex') };
+  const unpacked = await unpackFile(target, () => tooLarge(path));
+  return unpacked ?? { bytes, sha256: hash.digest('hex') };
 }
 
 function tooLarge(path: string): AppError {

@@ -18,6 +18,8 @@ export interface CopyMeta {
   readonly fetchedAtMs: number;
   /** Names in the text, repetitions included; what the next copy is compared with. */
   readonly namesRead: number;
+  /** It came from a public address: from then on, its URL leads to public ones only. */
+  readonly isFromPublic?: boolean;
 }
 
 /** Why a new copy waits for a person instead of being used. */

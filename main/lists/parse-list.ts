@@ -6,6 +6,7 @@ import { LIMITS } from '../contract/limits.ts';
 import {
   DETECT_LINES,
   FORMATS,
+  LEARNERS,
   formatOfLine,
   mostVoted,
   type ListFormat,
@@ -67,6 +68,14 @@ export function parseList(
   const tally = new Tally();
   const counter = new CountingSink(sink);
   const line = new Line(NO_BYTES, counter, options);
+  const learn = LEARNERS[found];
+  if (learn) {
+    forEachLine(text, line, () => {
+      learn(line);
+      return true;
+    });
+    line.rewind();
+  }
   forEachLine(text, line, () => {
     tally.count(isComment(line, found) ? VERDICT.comment : boundedParse(line, parse), line);
     if (line.number % PROGRESS_LINES === 0) onProgress?.(line.number);

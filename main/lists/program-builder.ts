@@ -282,7 +282,9 @@ export class ProgramBuilder {
 type Words = [number, number, number, number];
 
 function isPerClient(terms: NonNullable<Terms>): boolean {
-  const { clients, notClients, tags, notTags } = terms;
+  const { clients, notClients, tags, notTags, rewrite } = terms;
+  // What holds over UDP alone may not be remembered for all, either.
+  if (rewrite?.tcpOnly === true) return true;
   return [clients, notClients, tags, notTags].some((condition) => condition !== undefined);
 }
 

@@ -10,7 +10,7 @@ import type { RuleTermsText } from '../engine/rule-terms.ts';
 import type { HostName } from './formats/host-name.ts';
 import { VERDICT, type Verdict } from './formats/verdict.ts';
 import { ProgramBuilder } from './program-builder.ts';
-import { BADFILTER, type RuleSink, type Terms } from './rule-sink.ts';
+import { BADFILTER, ZONE_OWNER, type RuleSink, type Terms } from './rule-sink.ts';
 import { TableBuilder, type PutBytes } from './table-builder.ts';
 
 /** A rule that takes its equals out, for the end. */
@@ -29,6 +29,11 @@ export class RuleSetBuilder implements RuleSink {
   readonly #program = new ProgramBuilder();
   readonly #badFilters: BadFilter[] = [];
   #listId = 0;
+  /** Entries before this list. */
+  #listStart = 0;
+  #isZone = false;
+  #hasRootWildcard = false;
+  #nodeCount = 0;
 
   /** @param textBytes  as in TableBuilder */
   constructor(textBytes = 0) {
@@ -37,12 +42,23 @@ export class RuleSetBuilder implements RuleSink {
 
   /** What comes from here on is of this list. */
   beginList(listId: number): void {
+    this.#endList();
     this.#listId = listId;
+    this.#listStart = this.#table.entryCount;
+  }
+
+  /** A zone's wildcards end at the names that exist. */
+  #endList(): void {
+    if (this.#isZone) {
+      this.#nodeCount += this.#table.addNodes(this.#listId, this.#listStart, this.#hasRootWildcard);
+    }
+    this.#isZone = this.#hasRootWildcard = false;
   }
 
   /** Distinct names, each for each list that has it, patterns and networks so far. */
   get entryCount(): number {
-    return this.#table.entryCount + this.#program.patternCount + this.#program.triggerCount;
+    const names = this.#table.entryCount - this.#nodeCount;
+    return names + this.#program.patternCount + this.#program.triggerCount;
   }
 
   /** Distinct names so far. */
@@ -51,7 +67,9 @@ export class RuleSetBuilder implements RuleSink {
   }
 
   /** @throws TableFull when a bound of the table is reached */
-  addName(name: HostName, flags: number, line: number, terms: Terms): Verdict {
+  addName(name: HostName, written: number, line: number, terms: Terms): Verdict {
+    if ((written & ZONE_OWNER) !== 0) this.#isZone = true;
+    const flags = written & ~ZONE_OWNER;
     if ((flags & BADFILTER) !== 0) {
       const copy = { bytes: name.bytes.slice(0, name.length), hash: name.hash };
       return this.#addBadFilter({ name: copy, text: '', flags, terms: JSON.stringify(terms) });
@@ -62,7 +80,8 @@ export class RuleSetBuilder implements RuleSink {
   }
 
   addWildcard(pattern: string, flags: number, line: number, terms: Terms): Verdict {
-    return this.#addPattern(pattern, flags, line, terms);
+    if ((flags & ZONE_OWNER) !== 0) this.#isZone = this.#hasRootWildcard = true;
+    return this.#addPattern(pattern, flags & ~ZONE_OWNER, line, terms);
   }
 
   addRegex(source: string, flags: number, line: number, terms: Terms): Verdict {
@@ -85,6 +104,7 @@ export class RuleSetBuilder implements RuleSink {
 
   /** Makes the buffers. The builder is of no more use. @param key  as in TableBuilder */
   finish(key?: Uint8Array): RuleBuffers {
+    this.#endList();
     this.#applyBadFilters();
     const program = this.#program.finish();
     return { table: this.#table.finish(key), program };
@@ -97,6 +117,7 @@ export class RuleSetBuilder implements RuleSink {
    * @param key  as in TableBuilder
    */
   write(put: PutBytes, key: Uint8Array): void {
+    this.#endList();
     this.#applyBadFilters();
     const at = this.#table.write(put, key);
     const program = this.#program.finish();
@@ -104,6 +125,7 @@ export class RuleSetBuilder implements RuleSink {
   }
 
   clear(): void {
+    this.#isZone = false;
     this.#table.clear();
   }
 

@@ -11,6 +11,11 @@ import { VERDICT, type Verdict } from './formats/verdict.ts';
  * wherever they stand.
  */
 export const BADFILTER = 1 << 12;
+/**
+ * The same for names of a zone whose wildcards hold as in the DNS: they do not reach past a name that
+ * exists (RFC 4592). The builder makes nodes of those (FLAG_CLOSEST in engine/domain-table.ts).
+ */
+export const ZONE_OWNER = 1 << 11;
 
 export type Terms = RuleTermsText | null;
 

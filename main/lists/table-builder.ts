@@ -17,6 +17,7 @@ import {
   FLAG_ALLOW,
   FLAG_BELOW,
   FLAG_BLOCK,
+  FLAG_CLOSEST,
   FLAG_EXACT,
   FLAG_IMPORTANT,
   FLAG_MORE,
@@ -31,6 +32,7 @@ import {
 } from '../engine/domain-table.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { release } from './release.ts';
+import { ZoneNodes } from './zone-nodes.ts';
 
 const RECORD_WORDS = 5;
 const OFFSET = 0;
@@ -40,8 +42,11 @@ const HASH = 3;
 const NEXT = 4;
 const CHAINED = 1 << 30;
 const REMOVED = 1 << 29;
-const FLAGS_OF_IDENTITY = FLAG_BLOCK | FLAG_ALLOW | FLAG_EXACT | FLAG_BELOW | FLAG_IMPORTANT;
+const FLAGS_OF_IDENTITY =
+  FLAG_BLOCK | FLAG_ALLOW | FLAG_EXACT | FLAG_BELOW | FLAG_IMPORTANT | FLAG_CLOSEST;
 const IS_RULE = FLAG_RULE << 16;
+const IS_BELOW = FLAG_BELOW << 16;
+const SAYS_SOMETHING = (FLAG_BLOCK | FLAG_ALLOW) << 16;
 /**
  * Longest probe of an insertion. Chance does not reach it at 3/4 load (a few hundred at most); names
  * chosen to collide do, and would make every lookup slow.
@@ -135,6 +140,37 @@ export class TableBuilder {
       this.#records[record + TAG] = tag | REMOVED;
       this.#removedEntries++;
     }
+  }
+
+  /**
+   * Adds the nodes of a zone: for each name below a wildcard, the name itself and those between the
+   * two. RFC 4592 §3.3.1: the closest encloser decides.
+   *
+   * @param from     the zone's first entry; it reaches to the last one
+   * @param hasRoot  all names are below a wildcard
+   * @returns        entries added
+   */
+  addNodes(listId: number, from: number, hasRoot: boolean): number {
+    const before = this.entryCount;
+    const zone = new ZoneNodes((name, hash) => this.#isWildcard(name, hash, listId), hasRoot);
+    for (let entry = from; entry < before; entry++) {
+      const offset = this.#records[entry * RECORD_WORDS + OFFSET] as number;
+      for (const [name, hash] of zone.nodesOf(this.#names, offset)) {
+        this.add(name, name.length, hash, listId, FLAG_CLOSEST, 0);
+      }
+    }
+    return this.entryCount - before;
+  }
+
+  /** Whether the list has something to say of what is below a name, or a node there. */
+  #isWildcard(name: Uint8Array, hash: number, listId: number): boolean {
+    let isFound = false;
+    this.filter(name, name.length, hash, (tag) => {
+      const isNode = (tag & SAYS_SOMETHING) === 0;
+      isFound ||= (tag & 0xffff) === listId && (isNode || (tag & IS_BELOW) !== 0);
+      return true;
+    });
+    return isFound;
   }
 
   /** The slot of a name, or the empty one where it belongs. */

@@ -83,7 +83,7 @@ export class TcpConnection implements Client {
   /** Sends an answer that was held back, and goes on with what waited for it. */
   sendLate(bytes: Uint8Array, start: number, length: number): void {
     this.#pending--;
-    this.#write(bytes, start, length);
+    if (length > 0) this.#write(bytes, start, length);
     if (!this.#isHandling) this.#handleWaiting();
   }
 

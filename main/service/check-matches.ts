@@ -68,6 +68,7 @@ const OBSTACLES: Readonly<Record<ExplainedMatch['obstacle'], string>> = {
   list: 'this client does not use the list',
   condition: 'its condition does not hold',
   undone: 'another rule takes its answer back',
+  closer: 'the list has a rule for a closer name',
   mask: 'it is not for this client',
 };
 

@@ -71,6 +71,7 @@ function unit(count: number, name: 'minute' | 'hour' | 'day'): string {
   );
 }
 
-function isSameDay(oneMs: number, otherMs: number): boolean {
+/** In the reader's own zone. */
+export function isSameDay(oneMs: number, otherMs: number): boolean {
   return new Date(oneMs).toDateString() === new Date(otherMs).toDateString();
 }

@@ -257,7 +257,7 @@ test('tail prints rows as they come and ends with the instance', async (t) => {
   const { out } = await tail;
   assert.match(
     out,
-    /^00:00:00\.000 blocked {3}A {5}ads\.example {2}::1 {2}12 µs {2}L: ads\.example\n/,
+    /^\d{4}-\d\d-\d\d \d\d:\d\d:00\.000 blocked {3}A {5}ads\.example {2}::1 {2}12 µs {2}L: ads\.example\n/,
   );
   assert.match(out, /… 3 more\n/);
 });

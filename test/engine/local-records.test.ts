@@ -115,3 +115,32 @@ test('local records are answered while filtering is off', async () => {
   const engine = new EngineHarness({ ...filters, filtering: false });
   assert.equal(records(engine.ask('nas.example'), 'answers').length, 1);
 });
+
+test('wildcards end at the closest name that exists (RFC 4592)', async () => {
+  const list = [
+    ['a.b.home.example', '192.168.1.1'],
+    ['*.home.example', '192.168.1.2'],
+    ['*.w.home.example', '192.168.1.3'],
+    ['x.y.plain.example', '192.168.1.4'],
+  ] as const;
+  const filters = await filtersOf({
+    records: list.map(([name, value]) => ({ name, type: 'A' as const, value })),
+  });
+  const engine = new EngineHarness(filters);
+  const addressOf = (name: string): string => {
+    const answer = engine.ask(name);
+    assert.deepEqual([header(answer).rcode, engine.exchange.count], [0, 0], name);
+    return records(answer, 'answers').join().split(' ').at(-1) ?? '';
+  };
+  assert.equal(addressOf('a.b.home.example'), '192.168.1.1');
+  assert.equal(addressOf('b.home.example'), '', 'an empty name has no data');
+  assert.equal(addressOf('w.home.example'), '', 'so has the name of a wildcard');
+  assert.equal(addressOf('c.home.example'), '192.168.1.2');
+  assert.equal(addressOf('d.c.home.example'), '192.168.1.2');
+  assert.equal(addressOf('z.w.home.example'), '192.168.1.3');
+  for (const name of ['c.b.home.example', 'x.a.b.home.example', 'y.plain.example']) {
+    const before = engine.exchange.count;
+    engine.resolve(name, 'A', (query) => replyTo(query, { answers: [a(60)] }));
+    assert.equal(engine.exchange.count, before + 1, `${name} is not ours`);
+  }
+});

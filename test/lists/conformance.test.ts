@@ -38,8 +38,9 @@ function read(text: string): Case[] {
 
 const TYPE_NAMES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'PTR', 'SRV', 'SVCB', 'HTTPS'];
 
-function textOf({ rcode, cname, records, drop }: Rewrite): string {
+function textOf({ rcode, cname, records, drop, tcpOnly }: Rewrite): string {
   if (drop) return 'drop';
+  if (tcpOnly === true) return 'tcp-only';
   if (cname !== '') return `cname ${cname}`;
   if (records.length === 0) return rcode === 0 ? 'nodata' : `rcode ${String(rcode)}`;
   const texts = records.map(({ type, rdata }) => {
@@ -65,7 +66,8 @@ function answer(list: ParsedList, words: readonly string[]): string {
   }
   if (first === 'answer') {
     const isBlocked = list.rules.blocksAddress(readAddress(second) as Uint8Array, context);
-    return isBlocked ? 'block' : 'pass';
+    if (!isBlocked) return 'pass';
+    return list.rules.rewrite === null ? 'block' : textOf(list.rules.rewrite);
   }
   context.type = typeNumber(second);
   for (const word of rest) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { constants, brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { constants, brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { LIMITS } from '../../main/contract/limits.ts';
 import { isPublicAddress } from '../../main/lists/address-guard.ts';
 import { downloadList, type DownloadRequest, type Fetched } from '../../main/lists/download.ts';
@@ -48,6 +48,7 @@ describe('a download', () => {
       sha256: createHash('sha256').update(TEXT).digest('hex'),
       etag: '"1"',
       lastModified: 'Mon, 01 Jan 2024 00:00:00 GMT',
+      isFromPublic: false,
     });
     assert.equal(readFileSync(target, 'utf8'), TEXT);
   });
@@ -67,6 +68,7 @@ describe('a download', () => {
   for (const [encoding, compress] of [
     ['gzip', gzipSync],
     ['deflate', deflateSync],
+    ['zstd', zstdCompressSync],
     ['br', (text: Uint8Array | string) => brotliCompressSync(text, { params: FAST })],
   ] as const) {
     test(`decodes ${encoding}, bounds what comes out of it, and finds damage`, async (t) => {
@@ -88,6 +90,40 @@ describe('a download', () => {
         code: 'LIST_REJECTED',
         message: /damaged|truncated/,
       });
+      assert.equal(existsSync(target), false);
+    });
+  }
+
+  for (const [kind, compress] of [
+    ['gz', gzipSync],
+    ['zst', zstdCompressSync],
+  ] as const) {
+    test(`is unpacked when it is a .${kind} file, whatever its headers say`, async (t) => {
+      const { server, target, get } = await setUp(t);
+      const packed = compress(TEXT);
+      server.answers.set('/list', (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/plain' });
+        // The mark comes in two pieces.
+        response.write(packed.subarray(0, 2));
+        setImmediate(() => response.end(packed.subarray(2)));
+      });
+      assert.equal((await get('/list'))?.bytes, TEXT.length);
+      assert.equal(readFileSync(target, 'utf8'), TEXT);
+      const answer = (path: string, body: Uint8Array, encoding: string): void => {
+        server.answers.set(path, (_, response) => {
+          response.writeHead(200, { 'content-encoding': encoding }).end(body);
+        });
+      };
+      answer('/twice', gzipSync(packed), 'gzip');
+      assert.equal((await get('/twice'))?.bytes, TEXT.length);
+      answer('/bomb', compress(Buffer.alloc(LIMITS.listBytesMax + 1, 0x61)), 'identity');
+      await assert.rejects(get('/bomb'), { code: 'LIST_REJECTED', message: /larger than 64 MiB/ });
+      const more = Buffer.concat([packed, randomBytes(200_000)]);
+      answer('/more', gzipSync(more), 'gzip');
+      await assert.rejects(get('/more'), { message: /more data|damaged/ });
+      const long = compress(Buffer.from(TEXT.repeat(99))).subarray(0, 20);
+      answer('/cut', long, 'identity');
+      await assert.rejects(get('/cut'), { code: 'LIST_REJECTED', message: /truncated|damaged/ });
       assert.equal(existsSync(target), false);
     });
   }
@@ -123,12 +159,15 @@ describe('a download', () => {
     };
     reply('/image', 200, { 'content-type': 'image/png' });
     reply('/zip', 200, { 'content-type': 'application/zip' });
-    reply('/zstd', 200, { 'content-encoding': 'zstd' });
+    reply('/compress', 200, { 'content-encoding': 'compress' });
     reply('/broken', 500, {});
     reply('/partial', 206, {});
     await assert.rejects(get('/image'), { code: 'LIST_REJECTED', message: /image\/png/ });
     await assert.rejects(get('/zip'), { code: 'LIST_REJECTED', message: /application\/zip/ });
-    await assert.rejects(get('/zstd'), { code: 'LIST_REJECTED', message: /encoded as "zstd"/ });
+    await assert.rejects(get('/compress'), {
+      code: 'LIST_REJECTED',
+      message: /encoded as "compress"/,
+    });
     await assert.rejects(get('/broken'), { code: 'LIST_UNREACHABLE', message: /status 500/ });
     await assert.rejects(get('/partial'), { code: 'LIST_UNREACHABLE', message: /status 206/ });
     await assert.rejects(get('/none'), { code: 'LIST_UNREACHABLE', message: /status 404/ });
@@ -232,6 +271,92 @@ describe('redirects', () => {
       message: /rebound.example \(127.0.0.1\) refused/,
     });
   });
+});
+
+describe('a list server whose name turns private', () => {
+  /** Two servers of one port, one of which counts as public. */
+  async function twoServers(t: TestContext) {
+    const { server: inside, get } = await setUp(t);
+    const outside = await listServer(t, '127.0.0.2', inside.port);
+    const isPublicAddress = (address: string): boolean => address === '127.0.0.2';
+    const origin = `http://list.example:${String(inside.port)}`;
+    inside.answers.set('/reboot', serve(TEXT));
+    outside.answers.set('/list', (_, response) => {
+      response.writeHead(302, { location: '/reboot' }).end();
+    });
+    outside.answers.set('/plain', serve(TEXT));
+    /** The addresses of the name, one for each time that it is asked for. */
+    const ask = (
+      path: string,
+      addresses: readonly string[],
+      more: Partial<DownloadRequest> = {},
+    ) => {
+      const left = [...addresses];
+      const lookup: DownloadRequest['lookup'] = (host, options, callback) => {
+        fixedLookup({ [host]: left.shift() ?? '' })(host, options, callback);
+      };
+      return get(origin + path, { lookup, isPublicAddress, ...more });
+    };
+    return { inside, outside, ask };
+  }
+
+  test('between two hops reaches nothing, and is told', async (t) => {
+    const { inside, ask } = await twoServers(t);
+    for (const second of ['127.0.0.1', '192.168.1.1', '::ffff:127.0.0.1']) {
+      await assert.rejects(ask('/list', ['127.0.0.2', second]), {
+        code: 'LIST_REJECTED',
+        message: new RegExp(`list.example \\(${second}\\) refused: not a public address`),
+      });
+    }
+    assert.deepEqual(inside.requests, []);
+  });
+
+  test('after a copy came from a public address reaches nothing', async (t) => {
+    const { inside, ask } = await twoServers(t);
+    assert.equal((await ask('/plain', ['127.0.0.2']))?.isFromPublic, true);
+    await assert.rejects(ask('/reboot', ['10.0.0.1'], { publicOnly: true }), {
+      message: /10\.0\.0\.1.*not a public address/,
+    });
+    assert.deepEqual(inside.requests, []);
+  });
+
+  test('a name of a private network is asked there, and redirects stay on that server', async (t) => {
+    const { server, get } = await setUp(t);
+    server.answers.set('/list', serve(TEXT));
+    server.answers.set('/moved', (_, response) => {
+      response.writeHead(302, { location: '/list' }).end();
+    });
+    assert.equal((await get('/moved'))?.isFromPublic, false);
+    const other = await listServer(t);
+    other.answers.set('/list', serve(TEXT));
+    server.answers.set('/moved', (_, response) => {
+      response.writeHead(302, { location: `${other.origin}/list` }).end();
+    });
+    await assert.rejects(get('/moved'), { message: /not a public address/ });
+    assert.deepEqual(other.requests, []);
+  });
+});
+
+test('name and password go to the server of the URL only', async (t) => {
+  const { server, get } = await setUp(t);
+  const other = await listServer(t, '127.0.0.2');
+  other.answers.set('/list', serve(TEXT));
+  server.answers.set('/here', (_, response) => {
+    response.writeHead(302, { location: '/away' }).end();
+  });
+  server.answers.set('/away', (_, response) => {
+    const location = `http://me:other@127.0.0.2:${String(other.port)}/list`;
+    response.writeHead(302, { location, 'set-cookie': 'a=b' }).end();
+  });
+  const url = `http://me:secret@127.0.0.1:${String(server.port)}/here`;
+  await get(url, { isPublicAddress: (address) => address === '127.0.0.2' });
+  const basic = `Basic ${Buffer.from('me:secret').toString('base64')}`;
+  assert.deepEqual(
+    server.requests.map(({ headers }) => headers.authorization),
+    [basic, basic],
+  );
+  const [asked] = other.requests;
+  assert.deepEqual([asked?.headers.authorization, asked?.headers.cookie], [undefined, undefined]);
 });
 
 test('the request names no more than needed', async (t) => {

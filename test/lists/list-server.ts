@@ -19,7 +19,11 @@ export interface ListServer {
   readonly close: () => Promise<void>;
 }
 
-export async function listServer(t: Pick<TestContext, 'after'>): Promise<ListServer> {
+export async function listServer(
+  t: Pick<TestContext, 'after'>,
+  address = '127.0.0.1',
+  wantedPort = 0,
+): Promise<ListServer> {
   const requests: ListServer['requests'] = [];
   const answers = new Map<string, Answer>();
   const server = createServer((request, response) => {
@@ -29,14 +33,14 @@ export async function listServer(t: Pick<TestContext, 'after'>): Promise<ListSer
     if (answer) answer(request, response);
     else response.writeHead(404).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(wantedPort, address, resolve));
   const { port } = server.address() as AddressInfo;
   const close = async (): Promise<void> => {
     server.closeAllConnections();
     if (server.listening) await new Promise((resolve) => server.close(resolve));
   };
   t.after(close);
-  return { origin: `http://127.0.0.1:${port}`, port, requests, answers, close };
+  return { origin: `http://${address}:${port}`, port, requests, answers, close };
 }
 
 /** Answers with a text, and 304 to whoever has its ETag. */

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, truncateSync, utimesSync, writeFileSync } fro
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { LIMITS } from '../../main/contract/limits.ts';
 import { copyLocalList, localPath } from '../../main/lists/local-source.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -20,6 +21,30 @@ test('a file is copied once for each time and size it has', async (t) => {
   assert.equal(await copyLocalList(path, first.lastModified, target), null);
   utimesSync(path, 1, 1);
   assert.equal((await copyLocalList(path, first.lastModified, target))?.sha256, first.sha256);
+});
+
+test('a packed file is unpacked, and a damaged one refused', async (t) => {
+  const directory = await tempDir(t);
+  const target = join(directory, 'list.new');
+  const text = Buffer.from('a.example\n'.repeat(50_000));
+  for (const compress of [gzipSync, zstdCompressSync]) {
+    const path = join(directory, 'list.packed');
+    const packed = compress(text);
+    writeFileSync(path, packed);
+    assert.equal((await copyLocalList(path, '', target))?.bytes, text.length);
+    assert.ok(readFileSync(target).equals(text));
+    packed.fill(0x55, packed.length >> 1);
+    writeFileSync(path, packed);
+    await assert.rejects(copyLocalList(path, '', target), {
+      code: 'LIST_REJECTED',
+      message: /packed, and damaged/,
+    });
+    writeFileSync(path, Buffer.concat([compress(text), Buffer.alloc(100_000, 0x55)]));
+    await assert.rejects(copyLocalList(path, '', target), { message: /packed, and damaged/ });
+    writeFileSync(path, compress(Buffer.alloc(LIMITS.listBytesMax + 1, 0x61)));
+    await assert.rejects(copyLocalList(path, '', target), { message: /larger than 64 MiB/ });
+    assert.equal(existsSync(target), false);
+  }
 });
 
 test('what is no readable list file is refused, and no half copy stays', async (t) => {

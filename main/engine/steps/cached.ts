@@ -11,7 +11,7 @@ import type { Policy } from '../policy.ts';
 import { writeAnswer, writeEmpty, writeNegative } from '../reply.ts';
 import type { Turn } from '../turn.ts';
 import { EDE, RCODE } from '../wire.ts';
-import { writeBlocked } from './blocked.ts';
+import { writeBlocked, writeRewrite } from './blocked.ts';
 import { leadsToBlocked } from './second-look.ts';
 
 /** TTL of a stale answer. RFC 8767 §4. */
@@ -76,7 +76,10 @@ export function writeKept(
     !policy.rules.isPerClient &&
     !policy.lists.isPerClient;
   if (mustLook(answer, policy) && !(isForAll && answer.passedVersion === policy.version)) {
-    if (leadsToBlocked(turn, policy, answer, parts.targetName)) return writeBlocked(turn, policy);
+    if (leadsToBlocked(turn, policy, answer, parts.targetName)) {
+      const { rewrite } = turn;
+      return rewrite === null ? writeBlocked(turn, policy) : writeRewrite(turn, rewrite, policy);
+    }
     if (isForAll && answer === parts.cached && policy.filtering) {
       parts.cache.setPassed(answer, policy.version);
     }

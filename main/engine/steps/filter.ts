@@ -55,9 +55,10 @@ export function filter(turn: Turn, parts: Parts): number {
 function block(turn: Turn, parts: Parts): number {
   const { policy } = parts;
   const { verdict, context } = turn;
+  const rewrite = decidingRewrite(policy, verdict, context);
+  if (rewrite?.tcpOnly === true && turn.transport === 'tcp') return 0;
   turn.outcome = OUTCOME.blocked;
   note(turn, policy, blockReason(turn));
-  const rewrite = decidingRewrite(policy, verdict, context);
   if (rewrite === null) return writeBlocked(turn, policy);
   return answerRewrite(turn, rewrite, chosenBy(verdict), parts);
 }

@@ -16,7 +16,7 @@ import { findSpecialZone } from '../special-zones.ts';
 import type { Turn } from '../turn.ts';
 import { decide, isBlock } from '../verdict.ts';
 import { EDE, RCODE, TYPE } from '../wire.ts';
-import { writeBlocked } from './blocked.ts';
+import { writeBlocked, writeRewrite } from './blocked.ts';
 import { writeFollowed } from './followed.ts';
 import { forwardChain } from './forward.ts';
 
@@ -35,27 +35,10 @@ export type ChosenBy = typeof BY_USER | typeof BY_LIST | typeof BY_RECORD | type
  * @returns  bytes written; LATER; or 0 with turn.isDropped
  */
 export function answerRewrite(turn: Turn, rewrite: Rewrite, by: ChosenBy, parts: Parts): number {
+  if (rewrite.cname === '') return writeRewrite(turn, rewrite, parts.policy);
   const ttl = parts.policy.blockingTtlSeconds;
-  if (rewrite.drop) {
-    turn.outcome = OUTCOME.blocked;
-    turn.isDropped = true;
-    return 0;
-  }
-  if (rewrite.cname !== '' && by === BY_SERVICE && isBinding(turn.query.type)) {
-    return writeNoData(turn, ttl);
-  }
-  if (rewrite.cname !== '') return answerAlias(turn, rewrite.cname, ttl, by, parts);
-  if (rewrite.rcode === RCODE.noError || rewrite.rcode === RCODE.nxDomain) {
-    if (has(rewrite, turn.query.type)) {
-      turn.outcome = OUTCOME.local;
-      return writeRecords(turn, null, rewrite.records, false, EDE.forgedAnswer);
-    }
-    turn.outcome = rewrite.records.length > 0 ? OUTCOME.local : OUTCOME.blocked;
-    const ede = rewrite.records.length > 0 ? EDE.forgedAnswer : EDE.blocked;
-    return writeNegative(turn, rewrite.rcode, 0, ttl, false, ede);
-  }
-  turn.outcome = OUTCOME.blocked;
-  return writeEmpty(turn, rewrite.rcode, EDE.blocked);
+  if (by === BY_SERVICE && isBinding(turn.query.type)) return writeNoData(turn, ttl);
+  return answerAlias(turn, rewrite.cname, ttl, by, parts);
 }
 
 /** Types that name where and how a service is reached. RFC 9460. */
@@ -66,11 +49,6 @@ function isBinding(type: number): boolean {
 function writeNoData(turn: Turn, ttl: number): number {
   turn.outcome = OUTCOME.local;
   return writeNegative(turn, RCODE.noError, 0, ttl, false, EDE.forgedAnswer);
-}
-
-function has({ records }: Rewrite, type: number): boolean {
-  for (const record of records) if (record.type === type) return true;
-  return false;
 }
 
 /** Answers with an alias and the records of its target. As `answerRewrite`. */

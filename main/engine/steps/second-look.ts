@@ -13,6 +13,7 @@ import { hasTarget, type Answer } from '../answer.ts';
 import { CONNECTIVITY_NAMES } from '../connectivity.ts';
 import type { MatchContext } from '../match-context.ts';
 import { LIST_ID_RULES, type Policy } from '../policy.ts';
+import type { RuleSet } from '../rule-set.ts';
 import type { Turn } from '../turn.ts';
 import {
   decide,
@@ -35,7 +36,10 @@ import {
 } from '../wire.ts';
 import { knowClient } from './client.ts';
 
-/** Whether the answer leads to a blocked name or address; notes which, and why, in the turn. */
+/**
+ * Whether the answer leads to a blocked name or address; notes which, why, and what a rule about an
+ * address answers in the turn.
+ */
 export function leadsToBlocked(
   turn: Turn,
   policy: Policy,
@@ -43,6 +47,7 @@ export function leadsToBlocked(
   name: AnswerName,
 ): boolean {
   const { query } = turn;
+  turn.rewrite = null;
   if (!policy.filtering || query.qclass !== CLASS.internet) return false;
   knowClient(turn, policy);
   if (!turn.context.profile.filtering) return false;
@@ -105,29 +110,33 @@ function isBlockedAddress(
   type: number,
   onlyRules: boolean,
 ): boolean {
-  const { lists } = policy;
-  const isByUser = rulesWatch(policy);
-  const isWatched = isByUser || (lists.watchesAddresses && !onlyRules);
-  if (!isWatched || !readAddress(bytes, fixed, type)) return false;
-  const byRules = isByUser && rulesBlock(policy, turn.context);
-  const byLists = !byRules && !onlyRules && lists.blocksAddress(address, turn.context);
-  if (!byRules && !byLists) return false;
+  if (!isWatched(policy, onlyRules) || !readAddress(bytes, fixed, type)) return false;
+  const by = blockingRules(policy, turn.context, onlyRules);
+  const rewrite = by?.rewrite ?? null;
+  if (by === null || (rewrite?.tcpOnly === true && turn.transport === 'tcp')) return false;
   turn.outcome = OUTCOME.blocked;
-  turn.reason = byRules ? REASON.rule : REASON.list;
-  turn.listId = byRules ? LIST_ID_RULES : lists.listId;
+  turn.reason = by === policy.lists ? REASON.list : REASON.rule;
+  turn.listId = by === policy.lists ? by.listId : LIST_ID_RULES;
   turn.matchedLabels = 0;
+  // An alias would be a question of its own: the address is blocked all the same.
+  turn.rewrite = rewrite?.cname === '' ? rewrite : null;
   return true;
 }
 
-function rulesWatch({ firstRules, rules }: Policy): boolean {
-  return rules.watchesAddresses || firstRules?.watchesAddresses === true;
+function isWatched({ firstRules, rules, lists }: Policy, onlyRules: boolean): boolean {
+  if (rules.watchesAddresses || firstRules?.watchesAddresses === true) return true;
+  return lists.watchesAddresses && !onlyRules;
 }
 
-/** Whether a rule of the user's blocks `address`. */
-function rulesBlock({ firstRules, rules }: Policy, context: MatchContext): boolean {
-  return (
-    firstRules?.blocksAddress(address, context) === true || rules.blocksAddress(address, context)
-  );
+/** The rules that block `address`, those of the user first; null for none. */
+function blockingRules(
+  { firstRules, rules, lists }: Policy,
+  context: MatchContext,
+  onlyRules: boolean,
+): RuleSet | null {
+  if (firstRules?.blocksAddress(address, context) === true) return firstRules;
+  if (rules.blocksAddress(address, context)) return rules;
+  return !onlyRules && lists.blocksAddress(address, context) ? lists : null;
 }
 
 /** Scratch: 16 bytes, IPv4 as ::ffff:a.b.c.d. */

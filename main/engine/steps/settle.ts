@@ -72,7 +72,8 @@ export function settle(question: PendingQuestion, result: ExchangeResult, parts:
         : writeAtEnd(turn, waiter.chain, question.hash, verdict, result, parts);
     // First the account: sending may bring the next query of a TCP connection into the turn.
     tally.answered(turn, parts.policy.logMode);
-    waiter.to.send(parts.lateAnswer, 0, written);
+    // A connection has to learn that nothing will come.
+    if (written > 0 || turn.transport === 'tcp') waiter.to.send(parts.lateAnswer, 0, written);
   }
 }
 

@@ -1,13 +1,14 @@
 /**
  * Lists in adblock syntax, as AdGuard Home reads it for DNS: `||ads.example^` blocks the name and
  * everything below it, `@@` allows, `|` ties a pattern to the start or the end of the name, `*` stands
- * for anything, `/.../` is a regular expression, `$` begins modifiers (modifiers.ts). Plain names and
- * hosts lines are taken, too; `||ads.example` and `||*.ads.example^` are read like `||ads.example^`.
+ * for anything, `/.../` is a regular expression, `$` begins modifiers (modifiers.ts). `||ads.exam`
+ * without an end speaks of every name in which a label begins so, `||*.ads.example^` of what is below
+ * ads.example. Plain names and hosts lines are taken, too.
  *
  * What speaks of parts of pages, of paths or of requests is ignored with its reason. It is never cut
  * down to a name: that would block more than the author wrote.
  */
-import { FLAG_EXACT } from '../../engine/domain-table.ts';
+import { FLAG_BELOW, FLAG_EXACT } from '../../engine/domain-table.ts';
 import { LABEL_START, TEXT_END, TEXT_START } from '../../engine/wildcard.ts';
 import type { Terms } from '../rule-sink.ts';
 import { readAddress } from './address-bytes.ts';
@@ -29,9 +30,11 @@ export function parseAdblockLine(line: Line): Verdict {
   const isAllow = line.has('@@', line.start);
   const start = isAllow ? line.start + 2 : line.start;
   if (line.has('||', start)) {
-    const nameStart = line.has('*.', start + 2) ? start + 4 : start + 2;
+    const isBelow = line.has('*.', start + 2);
+    const nameStart = isBelow ? start + 4 : start + 2;
     const end = endOfName(line, nameStart);
-    if (isWholeRule(line, end)) return takeAnchored(line, nameStart, end, line.flagsOf(isAllow));
+    const flags = line.flagsOf(isAllow) | (isBelow ? FLAG_BELOW : 0);
+    if (isWholeRule(line, end)) return takeAnchored(line, nameStart, end, flags);
   }
   return parseUnanchored(line, start, isAllow);
 }
@@ -50,7 +53,7 @@ function parseUnanchored(line: Line, start: number, isAllow: boolean): Verdict {
 function takeAnchored(line: Line, start: number, end: number, flags: number): Verdict {
   const verdict = line.take(start, end, flags);
   if (verdict !== VERDICT.address) return verdict;
-  return line.takeNetwork(textOf(line, start, end), flags, null);
+  return line.takeNetwork(textOf(line, start, end), flags & ~FLAG_BELOW, null);
 }
 
 /** A hosts line, a plain name, or an address. */
@@ -70,9 +73,9 @@ function endOfName(line: Line, start: number): number {
   return end;
 }
 
+/** Whether nothing but the mark of a name's end follows. */
 function isWholeRule(line: Line, end: number): boolean {
   const rest = line.end - end;
-  if (rest === 0) return true;
   const isCaret = line.bytes[end] === CARET;
   if (rest === 1) return isCaret || line.bytes[end] === PIPE;
   return rest === 2 && isCaret && line.bytes[end + 1] === PIPE;
@@ -134,14 +137,48 @@ const ADDRESS_RULE = /^(?:\|\|)?([0-9a-f:]*:[0-9a-f:.]+)\^?$/i;
 function takePattern(line: Line, pattern: string, flags: number, terms: Terms): Verdict {
   const [front, name, end] = groupsOf(NAME_RULE, pattern);
   if (name !== '') {
-    if (front === '|' && end !== '') return takeName(line, name, flags | FLAG_EXACT, terms);
-    const isWhole = front.startsWith('||') || (end === '' && !isMiddle(front, name));
-    if (front !== '|' && isWhole) return takeName(line, name, flags, terms);
+    const named = takeNamed(line, front, name, end, { flags, terms });
+    if (named !== null) return named;
   }
   const [address] = groupsOf(ADDRESS_RULE, pattern);
   if (readAddress(address) !== null) return line.takeNetwork(address, flags, terms);
   if (/[/:]/.test(pattern)) return VERDICT.path;
   return takeWildcard(line, pattern.toLowerCase(), flags, terms);
+}
+
+/** A pattern that is a name, or the beginning of one; null for every other. */
+function takeNamed(
+  line: Line,
+  front: string,
+  name: string,
+  end: string,
+  { flags, terms }: { flags: number; terms: Terms },
+): Verdict | null {
+  if (end === '') {
+    if (front === '||') return takePrefix(line, name, flags, terms);
+    const isPlain = !front.startsWith('|') && !isMiddle(front, name);
+    return isPlain ? takeName(line, name, flags, terms) : null;
+  }
+  if (front === '|') return takeName(line, name, flags | FLAG_EXACT, terms);
+  if (front === '||*.') return takeName(line, name, flags | FLAG_BELOW, terms);
+  return front === '||' ? takeName(line, name, flags, terms) : null;
+}
+
+/**
+ * `||ads.exam`: names in which a label begins so, such as www.ads.example. Without room for one more
+ * pattern it is read as the name, of which it speaks in any case.
+ */
+function takePrefix(line: Line, name: string, flags: number, terms: Terms): Verdict {
+  const text = name.toLowerCase();
+  const isAddress = readAddress(text) !== null;
+  if (isAddress || !/^[a-z0-9._-]+$/.test(text)) return takeName(line, name, flags, terms);
+  if (text.includes('..')) return VERDICT.never;
+  const guard = line.guardOf(text);
+  if (guard !== null) return guard;
+  const front = String.fromCharCode(LABEL_START);
+  const verdict = line.takeWildcard(front + text, flags, terms);
+  const isFull = verdict === VERDICT.patternsFull || verdict === VERDICT.patternCost;
+  return isFull ? takeName(line, name, flags, terms) : verdict;
 }
 
 /** `.ads.`: what begins and ends with a dot is a piece of names. */
@@ -151,7 +188,8 @@ function isMiddle(front: string, name: string): boolean {
 
 function takeName(line: Line, name: string, flags: number, terms: Terms): Verdict {
   const verdict = line.takeText(name, flags, terms);
-  return verdict === VERDICT.address ? line.takeNetwork(name, flags & ~FLAG_EXACT, terms) : verdict;
+  if (verdict !== VERDICT.address) return verdict;
+  return line.takeNetwork(name, flags & ~(FLAG_EXACT | FLAG_BELOW), terms);
 }
 
 const WILDCARD_RULE = /^(\|\||\||\^)?(.*?)(\^\|?|\|)?$/s;

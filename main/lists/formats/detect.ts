@@ -10,7 +10,8 @@ import { parseHostsLine } from './hosts.ts';
 import type { Line, LineParser } from './line.ts';
 import { parseRegexLine } from './regex.ts';
 import { parseRpzLine } from './rpz.ts';
-import { parseUnboundLine } from './unbound.ts';
+import { TTL_PATTERN } from './ttl.ts';
+import { learnUnboundZone, parseUnboundLine } from './unbound.ts';
 import { VERDICT } from './verdict.ts';
 
 /** Line parser of each dialect. */
@@ -25,6 +26,11 @@ export const FORMATS = {
   regex: parseRegexLine,
 } as const satisfies Record<string, LineParser>;
 export type ListFormat = keyof typeof FORMATS;
+
+/** Dialects in which a line may depend on one behind it: what a walk before the rules looks at. */
+export const LEARNERS: Readonly<Partial<Record<ListFormat, (line: Line) => void>>> = {
+  unbound: learnUnboundZone,
+};
 
 /** Lines that vote. */
 export const DETECT_LINES = 1_000;
@@ -57,7 +63,11 @@ function ofItsText(line: Line): ListFormat | null {
   return EXPRESSION.test(text) && !text.includes('##') ? 'regex' : null;
 }
 
-const ZONE_LINE = /^\$(?:TTL|ORIGIN)\s|^(?:\S+\s+)?(?:\d+\s+)?(?:IN\s+)?(?:CNAME|SOA|NS)\s/;
+const ZONE_LINE = new RegExp(
+  `^\\$(?:TTL|ORIGIN)\\s|^(?:\\S+\\s+)?(?:${TTL_PATTERN}\\s+)?(?:IN\\s+)?(?:${TTL_PATTERN}\\s+)?` +
+    '(?:CNAME|SOA|NS|A\\s+[\\d.]+$|AAAA\\s+[\\da-f:.]+$|TXT\\s+")',
+  'i',
+);
 const EXPRESSION = /^[\^(]|\\[.wd]|[)\]][*+?{]|;(?:querytype|reply|invert)\b|\.[*+]|[^^$]\$$/;
 
 /** Whether a line begins with `|`, `@` or `/`, or has a caret or a cosmetic separator. */

@@ -6,13 +6,25 @@
  *   long   RCODE;TYPE;VALUE, such as NOERROR;MX;10 mail.example
  */
 import type { RewriteText } from '../../engine/rule-terms.ts';
+import { readAddress } from './address-bytes.ts';
 import { recordType, wireName, writeRecordData } from './record-data.ts';
 
 /** As `blocking.ttlSeconds` by default. */
 export const REWRITE_TTL_SECONDS = 10;
 
-/** Addresses that lead nowhere: an answer with one blocks, in every dialect but $dnsrewrite. */
-export const NULL_ADDRESSES: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+/**
+ * Whether an address leads nowhere: the unspecified one, or one of the machine itself. A rule that
+ * answers with it blocks, in every dialect but $dnsrewrite.
+ */
+export function isSinkhole(text: string): boolean {
+  const bytes = readAddress(text);
+  if (bytes === null) return false;
+  const isV4 = bytes[10] === 0xff && bytes[11] === 0xff;
+  const front = isV4 ? 12 : 15;
+  if (isV4 && bytes[12] === 127) return true;
+  if (bytes.subarray(0, isV4 ? 10 : 15).some((byte) => byte !== 0)) return false;
+  return isV4 ? bytes.subarray(front).every((byte) => byte === 0) : (bytes[15] as number) <= 1;
+}
 
 const RCODES: Readonly<Record<string, number>> = {
   NOERROR: 0,

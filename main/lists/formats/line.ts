@@ -35,12 +35,10 @@ export interface LineState {
   origin: string;
   /** RPZ: owner of the record before. */
   owner: string;
-  /** RPZ: inside of the parentheses of a record. */
-  isInside: boolean;
-  /** unbound: zones whose data holds for the names below, too. */
-  readonly redirects: Set<string>;
-  /** Zones of type transparent: their local-data answers all the same. */
-  readonly openZones: Set<string>;
+  /** RPZ: a record that goes on in the next line, in parentheses; '' without one. */
+  begun: string;
+  /** unbound: types of zones by name, for the data in them. */
+  readonly zones: Map<string, string>;
   /** RPZ: of records that name none. */
   ttlSeconds: number;
 }
@@ -63,9 +61,8 @@ export class Line {
     zone: '',
     origin: '',
     owner: '',
-    isInside: false,
-    redirects: new Set(),
-    openZones: new Set(),
+    begun: '',
+    zones: new Map(),
     ttlSeconds: 3_600,
   };
   readonly #isOwn: boolean;
@@ -80,6 +77,11 @@ export class Line {
     this.#allows = options.action === 'allow';
     this.allowWide = options.allowWide ?? false;
     this.plainFlags = this.flagsOf(false) | (options.match === 'exact' ? FLAG_EXACT : 0);
+  }
+
+  /** Back to before the first line, for another walk over them. */
+  rewind(): void {
+    this.number = 0;
   }
 
   /** Moves to bytes[start, end) and drops blanks at both ends. */
@@ -116,6 +118,17 @@ export class Line {
     return this.#sink.addWildcard(pattern, flags, this.number, terms);
   }
 
+  /**
+   * Why a list may not name what begins like this name of two labels or more; null when it may, and
+   * for every other text.
+   */
+  guardOf(text: string): Verdict | null {
+    const bytes = Buffer.from(text);
+    const name = this.#name;
+    if (name.read(bytes, 0, bytes.length) !== VERDICT.rule || name.labelCount < 2) return null;
+    return this.#guard(name);
+  }
+
   /** @param source  in RE2's syntax */
   takeRegex(source: string, flags: number, terms: Terms): Verdict {
     if (source.length > LIMITS.patternBytesMax) return VERDICT.regexLarge;
@@ -147,10 +160,11 @@ export class Line {
     const name = this.#name;
     const verdict = name.read(source, start, end);
     if (verdict !== VERDICT.rule) return verdict;
-    const guard = this.#isOwn
-      ? guardOfOwnName(name, this.allowWide)
-      : guardOfName(name, this.allowWide);
-    return guard ?? this.#sink.addName(name, flags, this.number, terms);
+    return this.#guard(name) ?? this.#sink.addName(name, flags, this.number, terms);
+  }
+
+  #guard(name: HostName): Verdict | null {
+    return this.#isOwn ? guardOfOwnName(name, this.allowWide) : guardOfName(name, this.allowWide);
   }
 
   /** The line as text; damaged UTF-8 becomes U+FFFD. */

@@ -1,27 +1,38 @@
 /**
- * Response policy zones, as zone files. draft-vixie-dnsop-dns-rpz §4, §5; RFC 1035 §5.
+ * Response policy zones, as zone files. draft-vixie-dnsop-dns-rpz §4, §5; RFC 1035 §5; RFC 4592.
  *
  *   ads.example       CNAME .               blocks this very name
  *   *.ads.example     CNAME .               blocks what is below it
  *                     CNAME *.              answers no data
  *                     CNAME rpz-passthru.   allows (also a CNAME to the name itself)
  *                     CNAME rpz-drop.       gives no answer
+ *                     CNAME rpz-tcp-only.   over UDP a truncated answer, over TCP no rule
  *                     CNAME other.name.     answers with another name
- *                     A, AAAA, TXT ...      answers with the record; with 0.0.0.0 or ::, blocks
+ *                     A, AAAA, TXT ...      answers with the record; with an address that leads
+ *                                           nowhere (0.0.0.0, 127.x.x.x, ::, ::1), blocks
  *   24.0.2.0.192.rpz-ip   CNAME .           blocks answers with addresses in 192.0.2.0/24
  *
- * SOA, NS and `$` lines are the zone's own. Triggers on clients and name servers are left out.
+ * Within a zone the closest owner decides, whatever its action, and a wildcard does not reach past a
+ * name that exists; of addresses the longest prefix decides. SOA, NS and `$` lines are the zone's
+ * own. Triggers on clients and name servers are left out. A record may go over several lines in
+ * parentheses; the last of them counts as the rule, the others as comments.
  */
-import { FLAG_BELOW, FLAG_EXACT } from '../../engine/domain-table.ts';
+import { FLAG_BELOW, FLAG_CLOSEST, FLAG_EXACT } from '../../engine/domain-table.ts';
 import type { RewriteText } from '../../engine/rule-terms.ts';
-import { cnameRewrite, NULL_ADDRESSES, recordRewrite } from './dns-rewrite.ts';
+import { ZONE_OWNER } from '../rule-sink.ts';
+import { cnameRewrite, isSinkhole, recordRewrite } from './dns-rewrite.ts';
 import { groupsOf } from './groups.ts';
 import type { Line } from './line.ts';
 import { recordType } from './record-data.ts';
+import { readTtl, TTL_PATTERN } from './ttl.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
 
-const LINE_BYTES_MAX = 4_096;
-const RECORD = /^(?:(\d+)\s+)?(?:IN\s+)?(?:(\d+)\s+)?([A-Za-z]+)\s+(.*)$/i;
+/** Of one record, all its lines together. */
+const RECORD_CHARS_MAX = 4_096;
+const RECORD = new RegExp(
+  `^(?:(${TTL_PATTERN})\\s+)?(?:IN\\s+)?(?:(${TTL_PATTERN})\\s+)?([A-Za-z][A-Za-z0-9-]*)\\s+(.*)$`,
+  'i',
+);
 const ZONE_TYPES = new Set(['SOA', 'NS']);
 
 /** What a rule does: the flags of its action, and its answer. */
@@ -30,42 +41,63 @@ interface Action {
   readonly rewrite: RewriteText | null;
 }
 
+const BLOCK: Action = { isAllow: false, rewrite: null };
+
 export function parseRpzLine(line: Line): Verdict {
-  if (line.end - line.start > LINE_BYTES_MAX) return VERDICT.lineLength;
-  const text = withoutComment(line.text);
   const { state } = line;
-  if (state.isInside) {
-    state.isInside = !text.includes(')');
-    return VERDICT.comment;
+  if (line.end - line.start + state.begun.length > RECORD_CHARS_MAX) {
+    state.begun = '';
+    return VERDICT.lineLength;
   }
+  const [open, text] = unfold(line);
+  if (open) return VERDICT.comment;
   if (text.startsWith('$')) return parseDirective(line, text);
-  const [first, rest] = line.isIndented ? [state.owner, text] : groupsOf(OWNER, text);
+  const isIndented = /^\s/.test(text);
+  const [first, rest] = isIndented ? [state.owner, text.trim()] : groupsOf(OWNER, text);
   return parseRecord(line, first, rest);
 }
 
 const OWNER = /^(\S+)\s+(.*)$/;
 
+/** Joins the lines of a record in parentheses, which go; a blank in front stands for no owner. */
+function unfold(line: Line): readonly [isOpen: boolean, text: string] {
+  const { state } = line;
+  const own = withoutComment(line.text);
+  const text = state.begun === '' ? (line.isIndented ? ` ${own}` : own) : `${state.begun} ${own}`;
+  state.begun = '';
+  if (!/[()]/.test(text)) return [false, text];
+  const bare = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '');
+  if (bare.split('(').length > bare.split(')').length) {
+    state.begun = text;
+    return [true, ''];
+  }
+  return [false, text.replaceAll(/("(?:[^"\\]|\\.)*")|[()]/g, '$1')];
+}
+
 function parseRecord(line: Line, owner: string, text: string): Verdict {
   const { state } = line;
   const [before, behind, typeText, value] = groupsOf(RECORD, text);
   if (owner === '' || typeText === '') return VERDICT.words;
-  state.owner = owner;
+  // A later $ORIGIN is not for it.
+  state.owner = state.origin === '' ? owner : `${absolute(owner, state.origin)}.`;
   const type = typeText.toUpperCase();
-  if (ZONE_TYPES.has(type)) return parseZoneRecord(line, owner, type, value);
+  if (ZONE_TYPES.has(type)) return parseZoneRecord(line, owner, type);
   const trigger = triggerOf(owner, state.zone, state.origin);
   if (trigger === null) return VERDICT.zone;
-  const ttl = before + behind === '' ? state.ttlSeconds : Number(before === '' ? behind : before);
-  const action = readAction(line, trigger, type, value, ttl);
+  const ttlText = before + behind;
+  const ttl = ttlText === '' ? state.ttlSeconds : readTtl(before === '' ? behind : before);
+  if (ttl === null) return VERDICT.record;
+  const action = readAction(line, trigger, type, value.trim(), ttl);
   return typeof action === 'number' ? action : takeTrigger(line, trigger, action);
 }
 
 function withoutComment(text: string): string {
-  return text.replace(/\s*;(?=(?:[^"]*"[^"]*")*[^"]*$).*$/, '');
+  return text.includes(';') ? text.replace(/\s*;(?=(?:[^"]*"[^"]*")*[^"]*$).*$/, '') : text;
 }
 
 function parseDirective(line: Line, text: string): Verdict {
-  const ttl = /^\$TTL\s+(\d{1,10})\b/i.exec(text)?.[1];
-  if (ttl !== undefined) line.state.ttlSeconds = Number(ttl);
+  const ttl = readTtl(/^\$TTL\s+(\S+)/i.exec(text)?.[1] ?? '');
+  if (ttl !== null) line.state.ttlSeconds = ttl;
   const origin = /^\$ORIGIN\s+(\S+)/i.exec(text)?.[1];
   if (origin === undefined) return VERDICT.comment;
   line.state.origin = absolute(origin, line.state.origin);
@@ -74,12 +106,8 @@ function parseDirective(line: Line, text: string): Verdict {
 }
 
 /** The SOA tells the name of the zone. */
-function parseZoneRecord(line: Line, owner: string, type: string, value: string): Verdict {
-  const { state } = line;
-  if (type === 'SOA') {
-    if (owner !== '@' && owner.endsWith('.')) state.zone = absolute(owner, '');
-    state.isInside = value.includes('(') && !value.includes(')');
-  }
+function parseZoneRecord({ state }: Line, owner: string, type: string): Verdict {
+  if (type === 'SOA' && owner !== '@' && owner.endsWith('.')) state.zone = absolute(owner, '');
   return VERDICT.comment;
 }
 
@@ -111,16 +139,15 @@ function readAction(
   value: string,
   ttl: number,
 ): Action | Verdict {
-  if (NULL_ADDRESSES.has(value) && (type === 'A' || type === 'AAAA'))
-    return { isAllow: false, rewrite: null };
+  if ((type === 'A' || type === 'AAAA') && isSinkhole(value)) return BLOCK;
   if (type !== 'CNAME') {
-    const rewrite = recordRewrite(recordType(type), value, Math.min(ttl, 86_400));
+    const rewrite = recordRewrite(recordType(type), value, ttl);
     return rewrite === null ? VERDICT.record : { isAllow: false, rewrite };
   }
-  const target = value.trim().toLowerCase();
+  const target = value.toLowerCase();
   switch (target.replace(/(?<=.)\.$/, '')) {
     case '.':
-      return { isAllow: false, rewrite: null };
+      return BLOCK;
     case '*':
       return { isAllow: false, rewrite: { rcode: 0 } };
     case 'rpz-passthru':
@@ -128,6 +155,8 @@ function readAction(
       return { isAllow: true, rewrite: null };
     case 'rpz-drop':
       return { isAllow: false, rewrite: { drop: true } };
+    case 'rpz-tcp-only':
+      return { isAllow: false, rewrite: { tcpOnly: true } };
     default:
       return readAlias(line, target);
   }
@@ -140,18 +169,21 @@ function readAlias(line: Line, target: string): Action | Verdict {
 }
 
 function takeTrigger(line: Line, trigger: string, { isAllow, rewrite }: Action): Verdict {
-  const flags = line.flagsOf(isAllow);
+  const flags = line.flagsOf(isAllow) | FLAG_CLOSEST;
   const terms = rewrite === null ? null : { rewrite };
   const address = /^(.*)\.rpz-ip$/.exec(trigger)?.[1];
   if (address !== undefined) {
+    // Another name would be a question of its own, asked when the answer is already there.
+    if (rewrite?.cname !== undefined) return VERDICT.action;
     const network = networkOf(address);
     return network === null ? VERDICT.address : line.takeNetwork(network, flags, terms);
   }
   if (/(?:^|\.)rpz-[a-z-]+$/.test(trigger)) return VERDICT.trigger;
-  if (trigger === '*') return line.takeWildcard('*', flags, terms);
+  const owner = flags | ZONE_OWNER;
+  if (trigger === '*') return line.takeWildcard('*', owner, terms);
   return trigger.startsWith('*.')
-    ? line.takeText(trigger.slice(2), flags | FLAG_BELOW, terms)
-    : line.takeText(trigger, flags | FLAG_EXACT, terms);
+    ? line.takeText(trigger.slice(2), owner | FLAG_BELOW, terms)
+    : line.takeText(trigger, owner | FLAG_EXACT, terms);
 }
 
 /** `24.0.2.0.192` and `48.zz.2.2001.db8` as networks; null when it is none. */

@@ -4,44 +4,50 @@
  *
  *   static, always_null, always_nxdomain   block the name and everything below it
  *   refuse, always_refuse                  answer REFUSED        always_nodata   answer no data
- *   deny, always_deny                      give no answer
- *   redirect                               blocks; its local-data answers for all names below
- *   transparent, always_transparent        allow the name and everything below it
+ *   deny, always_deny, inform_deny         give no answer        block_a         no data for A alone
+ *   redirect, inform_redirect              block; their local-data answers for all names below
+ *   transparent, typetransparent, inform,
+ *   always_transparent                     allow the name and everything below it
  *   other types                            not a rule
  *
- * In unbound the closest zone decides; here an exception holds whatever zone is below it, but for
- * the local-data of a transparent zone, which stands after it.
- *
- * local-data answers for its very name, or with a redirect zone before it for all below. One with
- * 0.0.0.0 or :: blocks.
+ * The closest zone of a list decides. local-data answers for its very name, or in a redirect zone
+ * for all below; zones of an always_ type (but always_null) and block_a have none. Data with an address that leads
+ * nowhere (0.0.0.0, 127.x.x.x, ::, ::1) blocks. As in unbound, the order of lines does not matter:
+ * the zones are read in a walk of their own before the rules are made.
  */
-import { FLAG_EXACT, FLAG_IMPORTANT } from '../../engine/domain-table.ts';
-import type { RewriteText } from '../../engine/rule-terms.ts';
-import { cnameRewrite, NULL_ADDRESSES, recordRewrite } from './dns-rewrite.ts';
+import { FLAG_CLOSEST, FLAG_EXACT } from '../../engine/domain-table.ts';
+import type { RewriteText, RuleTermsText } from '../../engine/rule-terms.ts';
+import { TYPE } from '../../engine/wire.ts';
+import { cnameRewrite, isSinkhole, recordRewrite } from './dns-rewrite.ts';
 import { groupsOf } from './groups.ts';
 import type { Line } from './line.ts';
 import { recordType } from './record-data.ts';
+import { readTtl, TTL_PATTERN } from './ttl.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
 
-/** What the zone types answer; null: as the settings say. */
-const ZONE_ANSWERS: Readonly<Record<string, RewriteText | null>> = {
+/** What the zone types say; null: block, as the settings say. */
+const ZONE_TERMS: Readonly<Record<string, RuleTermsText | null>> = {
   static: null,
   redirect: null,
+  inform_redirect: null,
   always_null: null,
   always_nxdomain: null,
-  always_nodata: { rcode: 0 },
-  refuse: { rcode: 5 },
-  always_refuse: { rcode: 5 },
-  deny: { drop: true },
-  always_deny: { drop: true },
-  inform_deny: { drop: true },
+  always_nodata: { rewrite: { rcode: 0 } },
+  block_a: { types: [TYPE.a], rewrite: { rcode: 0 } },
+  refuse: { rewrite: { rcode: 5 } },
+  always_refuse: { rewrite: { rcode: 5 } },
+  deny: { rewrite: { drop: true } },
+  always_deny: { rewrite: { drop: true } },
+  inform_deny: { rewrite: { drop: true } },
 };
-const OPEN_ZONES = new Set(['transparent', 'always_transparent']);
-/** Zones whose local-data is read in another way, of each kind. */
+const OPEN_ZONES = new Set(['transparent', 'typetransparent', 'inform', 'always_transparent']);
+/** unbound looks at the data of an always_null zone all the same. */
+const HIDE_DATA = /^(?:always_(?!null$)|block_a$)/;
+const REDIRECTS = new Set(['redirect', 'inform_redirect']);
+/** Zones that are remembered for the local-data in them. */
 const ZONES_MAX = 65_536;
-/** Of a record that names none, and the longest. */
+/** Of a record that names none. */
 const TTL_SECONDS = 3_600;
-const TTL_SECONDS_MAX = 86_400;
 const QUOTE = 0x22;
 
 export function parseUnboundLine(line: Line): Verdict {
@@ -54,6 +60,14 @@ export function parseUnboundLine(line: Line): Verdict {
   return key === 'local-data' ? parseData(line, rest) : VERDICT.unbound;
 }
 
+/** Remembers the type of a zone, for the data that may stand anywhere in the list. */
+export function learnUnboundZone(line: Line): void {
+  const { zones } = line.state;
+  if (zones.size >= ZONES_MAX || !line.has('local-zone:', line.start)) return;
+  const [name, type] = readZone(line.text.slice('local-zone:'.length).trim());
+  if (name !== '') zones.set(bareName(name), type);
+}
+
 /** The form that nearly all lines have, without making strings. */
 function parseQuickly(line: Line): Verdict | null {
   if (!line.has('local-zone: "', line.start)) return null;
@@ -62,63 +76,59 @@ function parseQuickly(line: Line): Verdict | null {
   const rest = line.end - end;
   const isNull = rest === 13 && line.has('" always_null', end);
   const isAbsent = rest === 17 && line.has('" always_nxdomain', end);
-  return isNull || isAbsent ? line.take(start, end, line.flagsOf(false)) : null;
+  return isNull || isAbsent ? line.take(start, end, line.flagsOf(false) | FLAG_CLOSEST) : null;
 }
 
 const ZONE = /^"?([^"\s]+)"?\s+"?(\w+)"?\s*(?:#.*)?$/;
 
-function parseZone(line: Line, rest: string): Verdict {
+function readZone(rest: string): readonly [name: string, type: string] {
   const [name, type] = groupsOf(ZONE, rest.replaceAll("'", '"'));
-  if (OPEN_ZONES.has(type)) return parseOpenZone(line, name, type);
-  if (!Object.hasOwn(ZONE_ANSWERS, type)) return VERDICT.unbound;
-  const rewrite = ZONE_ANSWERS[type] ?? null;
-  if (type === 'redirect' && line.state.redirects.size < ZONES_MAX) {
-    line.state.redirects.add(bareName(name));
-  }
-  return line.takeText(name, line.flagsOf(false), rewrite === null ? null : { rewrite });
+  return [name, type];
 }
 
-/** unbound does not look at the local-data of an always_transparent one. */
-function parseOpenZone(line: Line, name: string, type: string): Verdict {
-  const { openZones } = line.state;
-  if (type === 'transparent' && openZones.size < ZONES_MAX) openZones.add(bareName(name));
-  return line.takeText(name, line.flagsOf(true), null);
+function parseZone(line: Line, rest: string): Verdict {
+  const [name, type] = readZone(rest);
+  const isOpen = OPEN_ZONES.has(type);
+  if (!isOpen && !Object.hasOwn(ZONE_TERMS, type)) return VERDICT.unbound;
+  return line.takeText(name, line.flagsOf(isOpen) | FLAG_CLOSEST, ZONE_TERMS[type] ?? null);
 }
 
 const DATA = /^(["'])(\S+)\s+(.*)\1\s*(?:#.*)?$/;
-const RECORD = /^(?:(\d+)\s+)?(?:IN\s+)?([A-Za-z]+)\s+(.*)$/i;
+const RECORD = new RegExp(`^(?:(${TTL_PATTERN})\\s+)?(?:IN\\s+)?([A-Za-z]+)\\s+(.*)$`, 'i');
 
 function parseData(line: Line, rest: string): Verdict {
   const [, name, record] = groupsOf(DATA, rest);
   const [ttl, typeText, value] = groupsOf(RECORD, record);
   if (name === '' || typeText === '') return VERDICT.unbound;
-  const isExact = !line.state.redirects.has(bareName(name));
-  const flags =
-    line.flagsOf(false) |
-    (isExact ? FLAG_EXACT : 0) |
-    (isInside(name, line.state.openZones) ? FLAG_IMPORTANT : 0);
-  if (/^(?:A|AAAA)$/i.test(typeText) && NULL_ADDRESSES.has(value)) {
+  const zoneType = zoneTypeOf(line, name);
+  if (zoneType === null) return VERDICT.hidden;
+  const exact = REDIRECTS.has(zoneType) ? 0 : FLAG_EXACT;
+  const flags = line.flagsOf(false) | FLAG_CLOSEST | exact;
+  const type = typeText.toUpperCase();
+  if ((type === 'A' || type === 'AAAA') && isSinkhole(value)) {
     return line.takeText(name, flags, null);
   }
-  const rewrite = answerOf(typeText.toUpperCase(), value, ttl);
-  return rewrite === null ? VERDICT.record : line.takeText(name, flags, { rewrite });
+  const rewrite = answerOf(type, value, ttl);
+  if (rewrite === null) return VERDICT.record;
+  const types = zoneType === 'typetransparent' ? { types: [recordType(type)] } : {};
+  return line.takeText(name, flags, { ...types, rewrite });
 }
 
 function answerOf(type: string, value: string, ttl: string): RewriteText | null {
   if (type === 'CNAME') return cnameRewrite(value);
-  const seconds = ttl === '' ? TTL_SECONDS : Math.min(Number(ttl), TTL_SECONDS_MAX);
-  return recordRewrite(recordType(type), value, seconds);
+  const seconds = ttl === '' ? TTL_SECONDS : readTtl(ttl);
+  return seconds === null ? null : recordRewrite(recordType(type), value, seconds);
 }
 
-function isInside(name: string, zones: ReadonlySet<string>): boolean {
-  if (zones.size === 0) return false;
-  let rest = bareName(name);
-  for (;;) {
-    if (zones.has(rest)) return true;
-    const dot = rest.indexOf('.');
-    if (dot < 0) return false;
-    rest = rest.slice(dot + 1);
-  }
+/** Type of the closest zone of data; '' without a zone, null when that zone can have no such data. */
+function zoneTypeOf({ state: { zones } }: Line, name: string): string | null {
+  const own = bareName(name);
+  let zone = own;
+  while (zone !== '' && !zones.has(zone)) zone = zone.slice(zone.indexOf('.') + 1 || zone.length);
+  const type = zones.get(zone) ?? '';
+  // unbound does not start with data below the name of a redirect zone.
+  const isMisplaced = REDIRECTS.has(type) && zone !== own;
+  return HIDE_DATA.test(type) || isMisplaced ? null : type;
 }
 
 function bareName(name: string): string {

@@ -36,6 +36,7 @@ export const VERDICT = {
   action: 26,
   record: 27,
   zone: 28,
+  hidden: 29,
 } as const;
 export type Verdict = (typeof VERDICT)[keyof typeof VERDICT];
 
@@ -66,10 +67,11 @@ export const REASONS: readonly string[] = [
   'too many patterns in all lists',
   'too many rules with conditions or answers, in all or for one name',
   'sends names to another server: see dns.suffixes in the settings',
-  'RPZ trigger on clients or name servers',
+  'RPZ trigger on clients or name servers (rpz-client-ip, rpz-nsdname, rpz-nsip): not supported',
   'RPZ action that is not supported',
   'record of a type that is not supported, or with a wrong value',
   'name outside the zone of the list',
+  'local-data that the type of its zone leaves no room for',
 ];
 
 const KNOWN_SYNTAX: ReadonlySet<number> = new Set([

@@ -40,6 +40,9 @@ describe('detection', () => {
   }
 
   test('the majority of lines decides', () => {
+    assert.equal(detectFormat(bytesOf('a.example A 0.0.0.0\n*.a.example A 0.0.0.0\n')), 'rpz');
+    assert.equal(detectFormat(bytesOf('a.example 1h IN A 127.0.0.1\nb.example AAAA ::\n')), 'rpz');
+    assert.equal(detectFormat(bytesOf('u.example 2h30m IN CNAME .\n')), 'rpz');
     assert.equal(detectFormat(bytesOf('a.example\nb.example\n||c.example^\n')), 'domains');
     assert.equal(detectFormat(bytesOf('a.example\n||b.example^\n||c.example^\n')), 'adblock');
   });
@@ -158,7 +161,6 @@ describe('adblock', () => {
     assert.deepEqual(list.names, [
       'a.example',
       '@@b.example',
-      'c.example',
       'd.example',
       'e.example',
       'f.example',
