@@ -184,6 +184,8 @@ export const LIMITS = {
   rewriteStepsMax: 8,
   /** Addresses of neighbours that are kept for clients known by a MAC address. */
   neighboursMax: 4_096,
+  /** Networks of this machine's interfaces that are answered; a router has a few dozen. */
+  localNetworksMax: 64,
   /** Conditions, patterns and answers of the rules of all lists together, compiled. */
   programBytesMax: 64 * 1024 * 1024,
   /** Rules with conditions or an answer of their own. */

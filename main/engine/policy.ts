@@ -88,3 +88,20 @@ export const LIST_ID_POLICIES = 60_000;
 export const LIST_ID_SERVICES = 61_000;
 /** List id of "no list". Ids of real lists are 1..59999 and stay with a list for its life. */
 export const LIST_ID_NONE = 65_535;
+
+/** Whether the address is in one of the networks. */
+export function isIn(networks: readonly Network[], address: Uint8Array): boolean {
+  for (const network of networks) if (isInOne(network, address)) return true;
+  return false;
+}
+
+function isInOne({ bytes, bits }: Network, address: Uint8Array): boolean {
+  const whole = bits >>> 3;
+  for (let index = 0; index < whole; index++) {
+    if (bytes[index] !== address[index]) return false;
+  }
+  const rest = bits & 7;
+  if (rest === 0) return true;
+  const difference = (bytes[whole] as number) ^ (address[whole] as number);
+  return difference >>> (8 - rest) === 0;
+}

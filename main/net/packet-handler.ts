@@ -65,6 +65,8 @@ export interface ListenerOptions {
   readonly reusePort: boolean;
   /** Only `sendFailed` and the `tcp…` counters are written here. */
   readonly counters: Counters;
+  /** The error need not say who holds the port: finding that out takes long. */
+  readonly isRetry?: boolean;
   /** Shared by the TCP listeners of a thread; its own when not given. */
   readonly tcpClients?: TcpClients;
 }

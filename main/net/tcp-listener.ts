@@ -43,7 +43,7 @@ export async function openTcpListener(
   if (options.reusePort) listen.reusePort = true;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      reject(bindError(cause, 'tcp', address, port));
+      reject(bindError(cause, 'tcp', address, port, 'dns', options.isRetry));
     });
     server.listen(listen, () => {
       server.removeAllListeners('error');

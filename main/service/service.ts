@@ -37,11 +37,14 @@ import { differ, forgetAnswers, upstreamSettings } from './settings-change.ts';
 import { restartNotice } from './restart-notice.ts';
 import type { AddressBook } from './address-book.ts';
 import { hostsToResolve, upstreamUse } from './upstream-notices.ts';
+import type { Surroundings } from './surroundings.ts';
 import type { TemporaryRules } from './temporary-rules.ts';
 import type { UpstreamNotices } from './upstream-notices.ts';
 
 /** Time between two samples of the counters for the health report. */
 const SAMPLE_MS = 5_000;
+/** Time between two looks at the network. */
+const LOOK_MS = 1_000;
 /** Longest timer for a schedule. */
 const EDGE_WAIT_MS_MAX = 60 * 60_000;
 
@@ -61,6 +64,8 @@ export interface ServiceOptions extends ReportParts {
   /** Compiles policies, services, clients and records; has built those of `policy`. */
   readonly filters: Filters;
   readonly neighbours?: NeighbourSources;
+  /** What the machine has around it; `policy` was made with its networks. */
+  readonly surroundings: Surroundings;
 }
 
 type AllHandlers = {
@@ -87,6 +92,7 @@ export class Service implements ServiceClient {
   #compiledRules: readonly string[];
   #policy: PolicyMessage;
   #cancelSample: () => void = () => undefined;
+  #cancelLook: () => void = () => undefined;
   #cancelEdge: () => void = () => undefined;
   readonly #neighbours: Neighbours;
   #closed = false;
@@ -97,7 +103,7 @@ export class Service implements ServiceClient {
     this.#policy = policy;
     this.#startedWith = store.config;
     this.#settings = store.config;
-    this.#applied = store.config;
+    this.#applied = withFacts(store.config, this.#factsNow, options.plane.own);
     this.#compiledRules = store.config.rules;
     this.#reports = new Reports(options, () => this.#policy.version);
     this.#live = new LiveTopic({
@@ -124,6 +130,7 @@ export class Service implements ServiceClient {
     this.#waitForEdge();
     if (lists.table !== this.#policy.lists) this.#publish();
     this.#sample();
+    this.#look();
   }
 
   /**
@@ -173,11 +180,16 @@ export class Service implements ServiceClient {
     this.#dropSockets(this.#options.network.look());
   }
 
-  /** As `networkChanged`, when the addresses show that something has changed. */
+  /** As `networkChanged`, when something has changed; takes what is new around us into use. */
   lookAtNetwork(): void {
     if (this.#closed) return;
-    const change = this.#options.network.look();
+    const { network, surroundings, plane } = this.#options;
+    const change = network.look();
     if (change !== 'none') this.#dropSockets(change);
+    const { addresses, networks, servers } = surroundings.look(plane.own);
+    plane.lookAtListeners(addresses);
+    if (servers) this.#apply(this.#settings);
+    else if (networks) this.#publish();
   }
 
   /** Takes what the network says of itself, a part at a time. */
@@ -187,6 +199,9 @@ export class Service implements ServiceClient {
     const known = this.#facts;
     this.#facts = { ...known, ...facts };
     if (!differ(known, this.#facts)) return;
+    // What the system names itself may have changed while it did not count.
+    if (this.#facts.systemServers === null)
+      this.#options.surroundings.look(this.#options.plane.own);
     if (wasPortal !== (this.#facts.portalServers !== null)) this.#options.plane.flushCache();
     this.#apply(this.#settings);
   }
@@ -208,6 +223,7 @@ export class Service implements ServiceClient {
 
   /** Reads the settings file again. @throws AppError CONFIG_INVALID; shown in health meanwhile */
   async reload(): Promise<void> {
+    this.lookAtNetwork();
     try {
       await this.#options.store.reload();
     } catch (error) {
@@ -246,6 +262,7 @@ export class Service implements ServiceClient {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelSample();
+    this.#cancelLook();
     this.#cancelEdge();
     this.#neighbours.close();
     this.#reports.close();
@@ -301,7 +318,7 @@ export class Service implements ServiceClient {
   #apply(settings: Config): void {
     const { plane, lists, log, setBootstrap, addressBook, upstreamNotices } = this.#options;
     const before = this.#applied;
-    const config = withFacts(settings, this.#facts, plane.listening);
+    const config = withFacts(settings, this.#factsNow, plane.own);
     this.#applied = config;
     if (differ(before.dns.bootstrap, config.dns.bootstrap)) setBootstrap(config.dns.bootstrap);
     if (differ(upstreamSettings(before), upstreamSettings(config))) {
@@ -317,6 +334,15 @@ export class Service implements ServiceClient {
     }
     this.#neighbours.watch(needsNeighbours(config));
     this.#publish();
+  }
+
+  /** What the network says; without a takeover the system's servers are those that it names now. */
+  get #factsNow(): NetworkFacts {
+    const { systemServers } = this.#facts;
+    return {
+      ...this.#facts,
+      systemServers: systemServers ?? this.#options.surroundings.servers,
+    };
   }
 
   #dropSockets(change: NetworkChange): void {
@@ -340,6 +366,7 @@ export class Service implements ServiceClient {
       rules,
       temporary: temporary.all,
       lists: lists.table,
+      networks: this.#options.surroundings.networks,
       filters: this.#options.filters.build(this.#applied, {
         listNames: lists.listNames,
         nowMs: clock.wallMs(),
@@ -384,12 +411,18 @@ export class Service implements ServiceClient {
   #sample(): void {
     const { clock, health, plane, upstreamNotices } = this.#options;
     health.sample(plane.counters());
-    this.lookAtNetwork();
     upstreamNotices.lookAtClock(this.#applied, clock.wallMs());
     this.#switchSchedules();
     this.#options.temporary.lookAtClock();
     this.#cancelSample = clock.after(SAMPLE_MS, () => {
       this.#sample();
+    });
+  }
+  /** Every second, since nobody tells what the system's files and links do. */
+  #look(): void {
+    this.lookAtNetwork();
+    this.#cancelLook = this.#options.clock.after(LOOK_MS, () => {
+      this.#look();
     });
   }
 }
