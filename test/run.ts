@@ -26,6 +26,7 @@ const FOLDERS = [
   'rfc',
   'packets',
   'scenario',
+  'own-network',
   'fuzz',
   'bench',
   'program',

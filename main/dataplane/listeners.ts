@@ -36,6 +36,8 @@ export interface ListenersOptions {
    * other packet.
    */
   readonly claimsAlone: boolean;
+  /** In place of TAKEN_RETRY_MS, for tests. */
+  readonly takenRetryMs?: number;
 }
 
 /** An endpoint that is not served. */
@@ -164,7 +166,8 @@ export class Listeners {
       place.pair = null;
       await closePair(before);
     } else if (place.failure !== null && place.failure.code !== 'ADDRESS_UNAVAILABLE') {
-      if (performance.now() - place.failedMs < TAKEN_RETRY_MS) return;
+      const waitMs = this.#options.takenRetryMs ?? TAKEN_RETRY_MS;
+      if (performance.now() - place.failedMs < waitMs) return;
     }
     await this.#bind(place, true).catch(() => undefined); // kept as the place's failure
   }

@@ -78,16 +78,17 @@ function add(found: Map<string, Network>, network: Network | undefined): void {
 /** "target bits source bits gateway metric references uses flags link" in hexadecimal. */
 function onLinkRoutes(text: string): { link: string; network: Network }[] {
   return text.split('\n').flatMap((line) => {
-    const [target, bits = '', , , gateway = '', , , , flagText = '', link = ''] = line
-      .trim()
-      .split(/\s+/);
-    const flags = Number.parseInt(flagText, 16);
-    const isUsable =
-      (flags & ROUTE_UP) !== 0 && (flags & ROUTE_REJECT) === 0 && flags < ROUTE_LOCAL;
-    if (target?.length !== 32 || !/^0+$/.test(gateway) || !isUsable) return [];
+    const words = line.trim().split(/\s+/);
+    const [target = '', bits = '', , , gateway = ''] = words;
+    if (target.length !== 32 || !/^0+$/.test(gateway) || !isInUse(words[8])) return [];
     const bytes = new Uint8Array(Buffer.from(target, 'hex'));
-    return [{ link, network: { bytes, bits: Number.parseInt(bits, 16) } }];
+    return [{ link: words[9] ?? '', network: { bytes, bits: Number.parseInt(bits, 16) } }];
   });
+}
+
+function isInUse(text = ''): boolean {
+  const flags = Number.parseInt(text, 16);
+  return (flags & ROUTE_UP) !== 0 && (flags & ROUTE_REJECT) === 0 && flags < ROUTE_LOCAL;
 }
 
 /** Some sandboxes forbid looking, and only Linux has the file. */
