@@ -131,6 +131,12 @@ export const LIMITS = {
   /** Questions of one upstream TCP connection that may be unanswered. */
   upstreamTcpPipelineMax: 128,
 
+  /** Certificate authorities of the machine that are not built in; a system's store has some 150. */
+  authoritiesMax: 1_000,
+  /** One file of them, and files in one folder. */
+  authorityFileBytesMax: 8 * 1024 * 1024,
+  authorityFilesMax: 2_000,
+
   /** Distinct logged names that a new copy of a list is tried on, the most asked for first. */
   replayNamesMax: 20_000,
   /** Age of the queries they come from. */

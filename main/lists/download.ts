@@ -9,6 +9,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { Transform } from 'node:stream';
+import type { SecureContext } from 'node:tls';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { AppError } from '../contract/errors.ts';
@@ -26,11 +27,19 @@ export interface DownloadRequest {
   /** File that takes the body; removed again on failure. */
   readonly target: string;
   readonly lookup: LookupFunction;
+  /** Which authorities are trusted; those of the runtime when not given. */
+  readonly trust?: ListTrust | undefined;
   /** Throws when the disk has no room for a body of so many bytes, or of an unknown size: 0. */
   readonly makeRoom?: (bytes: number) => Promise<void>;
   readonly signal: AbortSignal;
   /** Default LIMITS.listFetchMs. */
   readonly timeMs?: number | undefined;
+}
+
+/** As net/trust-store.ts TrustStore. */
+export interface ListTrust {
+  readonly context: SecureContext;
+  refresh(error: NodeJS.ErrnoException, used: SecureContext): boolean;
 }
 
 /** A body that lies in the target file, complete. Null in its place: not changed. */
@@ -116,11 +125,28 @@ function redirectTarget(location: string, from: URL, configured: URL): URL {
   return target;
 }
 
-function get(
+/** Asks again when the machine turns out to trust the server's authority. */
+async function get(
   url: URL,
   configured: URL,
   request: DownloadRequest,
   signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const trusted = url.protocol === 'https:' ? request.trust?.context : undefined;
+  try {
+    return await getOnce(url, configured, request, signal, trusted);
+  } catch (error) {
+    if (!trusted || request.trust?.refresh(error as Error, trusted) !== true) throw error;
+    return getOnce(url, configured, request, signal, request.trust.context);
+  }
+}
+
+function getOnce(
+  url: URL,
+  configured: URL,
+  request: DownloadRequest,
+  signal: AbortSignal,
+  secureContext: SecureContext | undefined,
 ): Promise<IncomingMessage> {
   const headers: Record<string, string> = {
     'user-agent': 'Sluice',
@@ -130,10 +156,17 @@ function get(
   if (request.etag !== '') headers['if-none-match'] = request.etag;
   if (request.lastModified !== '') headers['if-modified-since'] = request.lastModified;
   const lookup = guardLookup(request.lookup, configured);
-  const send = url.protocol === 'https:' ? https.get : http.get;
   return new Promise((resolve, reject) => {
     // agent false: a connection of its own, closed with the answer.
-    send(url, { headers, lookup, signal, agent: false }, resolve).on('error', reject);
+    const options = {
+      headers,
+      lookup,
+      signal,
+      agent: false,
+      ...(secureContext && { secureContext }),
+    };
+    const send = url.protocol === 'https:' ? https.get : http.get;
+    send(url, options, resolve).on('error', reject);
   });
 }
 
