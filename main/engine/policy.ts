@@ -75,6 +75,11 @@ export interface Policy {
     readonly sharedSpace: boolean;
     /** Suffixes whose names may have private addresses. */
     readonly allow: readonly string[];
+    /**
+     * The top-level domains of the public root, lower-case A-labels with a space on each side: names
+     * below others may have private addresses, too. Absent or empty: only those of `allow` may.
+     */
+    readonly publicTlds?: string;
   };
   readonly access: Access;
   /** 'anonymous' truncates client addresses before they reach the log ring; 'off' logs nothing. */

@@ -9,6 +9,7 @@ import type { Network } from '../engine/policy.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
 import { probeZone } from '../engine/special-zones.ts';
 import { compileFirstRules, listFirstRules } from './first-rules.ts';
+import { homeNames } from './home-names.ts';
 import { parseNetworks } from './networks.ts';
 import type { TemporaryRule } from './temporary-rules.ts';
 
@@ -43,6 +44,7 @@ export function buildPolicy({
   filters,
 }: PolicyParts): PolicyMessage {
   const { blocking, cache, dns, limits, log, rebinding } = config;
+  const home = homeNames();
   const first = compileFirstRules(listFirstRules(config.rules, temporary));
   return {
     version,
@@ -65,7 +67,8 @@ export function buildPolicy({
     rebinding: {
       enabled: rebinding.enabled,
       sharedSpace: rebinding.sharedSpace,
-      allow: rebinding.allow,
+      allow: [...rebinding.allow, ...home.devices],
+      publicTlds: home.publicTlds,
     },
     access: {
       allow: [...parseNetworks(dns.allow), ...(dns.allow.includes(LOCAL_NETWORKS) ? networks : [])],

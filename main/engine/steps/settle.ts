@@ -54,12 +54,12 @@ export function settle(question: PendingQuestion, result: ExchangeResult, parts:
   let verdict: Verdict | null = null;
   if (question.packet !== null) {
     resume(turn, question.packet, parts);
-    verdict = judge(question.hash, result, parts);
+    verdict = judge(question, result, parts);
   }
   for (const waiter of question.waiters) {
     resumeWaiter(turn, waiter, parts);
     turn.upstream = result.upstream;
-    verdict ??= judge(question.hash, result, parts);
+    verdict ??= judge(question, result, parts);
     const written =
       waiter.chain === null
         ? write(turn, question.hash, verdict, result, parts)
@@ -115,18 +115,18 @@ function resumeWaiter(turn: Turn, waiter: Waiter, parts: Parts): void {
 }
 
 /** Reads the reply and stores it, or remembers the failure. The turn holds the first query. */
-function judge(hash: number, result: ExchangeResult, parts: Parts): Verdict {
+function judge(question: PendingQuestion, result: ExchangeResult, parts: Parts): Verdict {
   const { turn, cache, reader, policy } = parts;
   const { query, tick } = turn;
   if (result.reply !== null && reader.read(result.reply, query, policy.cache)) {
     parts.failuresInRow = 0;
     const { rcode, ede } = reader.answer;
     if (isFailure(rcode)) {
-      return fail(hash, rcode, ede === EDE.none ? EDE.noReachableAuthority : ede, parts);
+      return fail(question, rcode, ede === EDE.none ? EDE.noReachableAuthority : ede, parts);
     }
     const answer = inspected(parts);
-    if (answer === null) return fail(hash, RCODE.servFail, EDE.other, parts);
-    cache.store(query, hash, tick, answer);
+    if (answer === null) return fail(question, RCODE.servFail, EDE.other, parts);
+    if (!question.isOutdated) cache.store(query, question.hash, tick, answer);
     return { answer, rcode, ede };
   }
   // A queue of ours that is full, or a network that is away, says nothing about the question.
@@ -136,14 +136,23 @@ function judge(hash: number, result: ExchangeResult, parts: Parts): Verdict {
   parts.failuresInRow++;
   parts.downUntilTick = tick + FAILURE_SECONDS * TICKS_PER_SECOND;
   const reason = failureReason(result);
-  cache.storeFailure(query, hash, tick, FAILURE_SECONDS, RCODE.servFail, reason);
+  keepFailure(question, RCODE.servFail, reason, parts);
   return { answer: null, rcode: RCODE.servFail, ede: EDE.noReachableAuthority };
 }
 
-function fail(hash: number, rcode: number, ede: number, parts: Parts): Verdict {
-  const { query, tick } = parts.turn;
-  parts.cache.storeFailure(query, hash, tick, FAILURE_SECONDS, rcode, REASON.upstreamRefused);
+function fail(question: PendingQuestion, rcode: number, ede: number, parts: Parts): Verdict {
+  keepFailure(question, rcode, REASON.upstreamRefused, parts);
   return { answer: null, rcode, ede };
+}
+
+function keepFailure(
+  question: PendingQuestion,
+  rcode: number,
+  reason: Reason,
+  { turn, cache }: Parts,
+): void {
+  if (question.isOutdated) return;
+  cache.storeFailure(turn.query, question.hash, turn.tick, FAILURE_SECONDS, rcode, reason);
 }
 
 /** The reader's answer as it may be used; null when it is none. */
