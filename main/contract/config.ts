@@ -58,15 +58,15 @@ const domainName = z
     error: 'a domain name such as corp.example or 168.192.in-addr.arpa',
   });
 
+const NETWORK = /^(\d{1,3}(\.\d{1,3}){3}(\/\d{1,2})?|[0-9a-fA-F]*:[0-9a-fA-F:.]*(\/\d{1,3})?)$/;
+
 /** An address with a prefix length, 192.168.0.0/16 or fd00::/8; or one address. */
 const network = z
   .string()
-  .regex(/^(\d{1,3}(\.\d{1,3}){3}(\/\d{1,2})?|[0-9a-fA-F]*:[0-9a-fA-F:.]*(\/\d{1,3})?)$/, {
-    error: 'a network such as 192.168.0.0/16 or fd00::/8',
-  });
+  .regex(NETWORK, { error: 'a network such as 192.168.0.0/16 or fd00::/8' });
 
 /** A network, or "localnets" for those that this machine has an interface on. */
-const clientNetwork = z.union([z.literal(LOCAL_NETWORKS), network], {
+const clientNetwork = z.string().refine((text) => text === LOCAL_NETWORKS || NETWORK.test(text), {
   error: `a network such as 192.168.0.0/16 or fd00::/8, or ${LOCAL_NETWORKS}`,
 });
 

@@ -190,3 +190,14 @@ test('clients that are not answered are told, as far as the log may show them', 
   clock.advance(70_000);
   assert.equal(await notice(), '');
 });
+
+test('what is neither a network nor localnets is refused, and what to write is said', async (t) => {
+  const { file, service: made } = await service(t);
+  await writeFile(file, 'dns: { allow: [localnets, localnet] }\n');
+  await assert.rejects(made.reload(), {
+    code: 'CONFIG_INVALID',
+    message: /dns\.allow\[1\]: "localnet" is not allowed, write a network .* or localnets/,
+  });
+  await writeFile(file, 'dns: { listen: ["[fe80::1%eth0]:53"], upstreams: ["fe80::2%eth0"] }\n');
+  await made.reload();
+});
