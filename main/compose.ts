@@ -32,6 +32,7 @@ import { programVersion, resourcePath } from './service/resources.ts';
 import { loadServices } from './service/services.ts';
 import { Service } from './service/service.ts';
 import type { TakeoverSwitch } from './service/takeover-switch.ts';
+import { Surroundings } from './service/surroundings.ts';
 import { TemporaryRules } from './service/temporary-rules.ts';
 import { Uploads } from './service/uploads.ts';
 import { newInstanceId } from './system-dns/probe.ts';
@@ -187,7 +188,8 @@ async function startParts(
   await loadServices(config);
   const { isFiltering } = protection;
   const parts = { config, isFiltering, lists, filters, instance, temporary: temporary.all };
-  const policy = firstPolicy(parts);
+  const surroundings = new Surroundings(listen);
+  const policy = firstPolicy({ ...parts, networks: surroundings.networks });
   const upstreams = openUpstreams(dataDirectory, config, bootstrap.lookup, health, late);
   const { addressBook, upstreamNotices } = upstreams;
   closers.add(() => addressBook.close());
@@ -199,7 +201,7 @@ async function startParts(
   late.plane = plane;
   // What was found while the threads were starting.
   plane.setAddresses(addressBook.addresses);
-  const facts = { listening: plane.listening, instance };
+  const facts = { listening: () => plane.listening, instance };
   const { systemDns, takeover } = openSystemDns(options, facts, health, late);
   closers.add(async () => {
     await takeover.close();
@@ -208,7 +210,7 @@ async function startParts(
   const log = (late.log = await logOpening);
   late.service = new Service({
     ...{ version, clock, store, protection, health, plane, lists, log, policy },
-    ...{ filters, temporary, instance, takeover, addressBook, upstreamNotices },
+    ...{ filters, temporary, instance, takeover, addressBook, upstreamNotices, surroundings },
     network: new NetworkWatch(clock),
     uploads: new Uploads(dataDirectory, clock),
     renewToken: () => token.renew(),
@@ -220,9 +222,9 @@ async function startParts(
 
 /** The policy that the data plane starts with, before anything is known of the network. */
 function firstPolicy(parts: FirstPolicyParts): ReturnType<typeof buildPolicy> {
-  const { config, isFiltering, lists, filters, instance, temporary } = parts;
+  const { config, isFiltering, lists, filters, instance, temporary, networks } = parts;
   return buildPolicy({
-    ...{ version: 1, instance, filtering: isFiltering, config, temporary },
+    ...{ version: 1, instance, filtering: isFiltering, config, temporary, networks },
     rules: compileRules(config.rules),
     lists: lists.table,
     filters: filters.build(config, {
@@ -240,6 +242,7 @@ interface FirstPolicyParts {
   readonly filters: Filters;
   readonly instance: string;
   readonly temporary: TemporaryRules['all'];
+  readonly networks: Surroundings['networks'];
 }
 
 /** The switch, as it was left. */

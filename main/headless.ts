@@ -94,7 +94,7 @@ async function run(argv: readonly string[]): Promise<void> {
 function readRunOptions(argv: readonly string[]): RunOptions {
   const { values } = parseRunArguments(argv);
   for (const listen of [...(values.listen ?? []), ...(values.http ? [values.http] : [])]) {
-    if (!/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]):\d{1,5}$/.test(listen)) {
+    if (!/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+(%[^\]\s]+)?\]):\d{1,5}$/.test(listen)) {
       throw new AppError(
         'ARGUMENT_INVALID',
         `${listen} is no address to listen on: write an address and a port, as 127.0.0.1:53`,

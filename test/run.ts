@@ -27,6 +27,7 @@ const FOLDERS = [
   'rfc',
   'packets',
   'scenario',
+  'own-network',
   'fuzz',
   'bench',
   'program',

@@ -5,6 +5,7 @@ import type { ComposeOptions } from '../compose.ts';
 import type { Config } from '../contract/config.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { ListManager } from '../lists/list-manager.ts';
+import { machineTrust } from '../net/trust-store.ts';
 import { realClock } from '../service/clock.ts';
 import { ListNews } from '../service/list-news.ts';
 import { resourcePath } from '../service/resources.ts';
@@ -25,6 +26,7 @@ export async function openLists(
     sources: config.lists,
     refreshHours: config.listRefreshHours,
     lookup,
+    trust: machineTrust,
     builtinDirectory: resourcePath('lists'),
     // At the start the log is still opening: what comes then, this machine had before.
     usedNames: async () => {

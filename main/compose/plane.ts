@@ -4,6 +4,7 @@
  */
 import { AppError } from '../contract/errors.ts';
 import { DataPlane } from '../dataplane/data-plane.ts';
+import type { UnservedEndpoint } from '../dataplane/listeners.ts';
 import type { Health } from '../service/health.ts';
 import type { ComposeOptions } from '../compose.ts';
 import type { Late } from './late.ts';
@@ -34,6 +35,12 @@ export async function startPlane(
       late.service?.stateChanged();
       options.onProgress?.(reason);
     },
+    onUnserved: (unserved: readonly UnservedEndpoint[]): void => {
+      const sentences = unserved.map(unservedSentence);
+      for (const sentence of sentences) options.onProgress?.(sentence);
+      health.setProblem('listen', sentences.length === 0 ? null : sentences.join(' '));
+      late.service?.stateChanged();
+    },
   };
   try {
     return await DataPlane.start({ ...rest, listen: [...listen] });
@@ -56,6 +63,10 @@ export async function startPlane(
     }
     throw last;
   }
+}
+
+function unservedSentence({ endpoint, reason }: UnservedEndpoint): string {
+  return `DNS is not answered on ${endpoint}: ${reason}. It is tried again by itself.`;
 }
 
 export function isPortTrouble(error: unknown): boolean {

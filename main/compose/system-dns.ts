@@ -19,15 +19,18 @@ export async function restoreLeftovers(say: (line: string) => void): Promise<voi
   if (outcome === 'partly') say(`giving the system resolver back failed: ${detail}`);
 }
 
-/** @param listening  addresses that the engine answers on; @param instance  as in the policy */
+/** @param listening  addresses that the engine answers on now; @param instance  as in the policy */
 export function openSystemDns(
   options: ComposeOptions,
-  { listening, instance }: { readonly listening: readonly string[]; readonly instance: string },
+  {
+    listening,
+    instance,
+  }: { readonly listening: () => readonly string[]; readonly instance: string },
   health: Health,
   late: Late,
 ): { readonly systemDns: SystemDns; readonly takeover: TakeoverSwitch } {
   const systemDns = new SystemDns({
-    listening: () => listening,
+    listening,
     instance,
     onStep: holdPoint(),
     onChange: () => {

@@ -14,15 +14,16 @@ import {
   safeSearchSchema,
   serviceIds,
 } from './filter-config.ts';
+import { LOCAL_NETWORKS } from './filter-words.ts';
 import { LIMITS } from './limits.ts';
 
 // Compiling the schemas takes ten times as long as the one check that a start makes with them.
 z.config({ jitless: true });
 
-/** "address:port" with IPv6 in brackets: 127.0.0.1:53, [::1]:53. */
+/** "address:port" with IPv6 in brackets: 127.0.0.1:53, [::1]:53, [fe80::1%eth0]:53. */
 const listenAddress = z
   .string()
-  .regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]):\d{1,5}$/, {
+  .regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+(%[^\]\s]{1,64})?\]):\d{1,5}$/, {
     error: 'an address and a port, such as 127.0.0.1:53 or "[::1]:53"',
   })
   .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, {
@@ -33,7 +34,7 @@ const listenAddress = z
 const plainServer = z
   .string()
   .regex(
-    /^(system|(udp:\/\/|tcp:\/\/)?(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|\[[0-9a-fA-F:.]+\](:\d{1,5})?|[0-9a-fA-F]*:[0-9a-fA-F:.]+))$/,
+    /^(system|(udp:\/\/|tcp:\/\/)?(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|\[[0-9a-fA-F:.]+(%[^\]\s]{1,64})?\](:\d{1,5})?|[0-9a-fA-F]*:[0-9a-fA-F:.]+(%[^\]\s]{1,64})?))$/,
     {
       error: 'an IP address such as 9.9.9.9, 9.9.9.9:53 or [2620:fe::fe]:53, or "system"',
     },
@@ -60,12 +61,17 @@ const domainName = z
     error: 'a domain name such as corp.example or 168.192.in-addr.arpa',
   });
 
+const NETWORK = /^(\d{1,3}(\.\d{1,3}){3}(\/\d{1,2})?|[0-9a-fA-F]*:[0-9a-fA-F:.]*(\/\d{1,3})?)$/;
+
 /** An address with a prefix length, 192.168.0.0/16 or fd00::/8; or one address. */
 const network = z
   .string()
-  .regex(/^(\d{1,3}(\.\d{1,3}){3}(\/\d{1,2})?|[0-9a-fA-F]*:[0-9a-fA-F:.]*(\/\d{1,3})?)$/, {
-    error: 'a network such as 192.168.0.0/16 or fd00::/8',
-  });
+  .regex(NETWORK, { error: 'a network such as 192.168.0.0/16 or fd00::/8' });
+
+/** A network, or "localnets" for those that this machine has an interface on. */
+const clientNetwork = z.string().refine((text) => text === LOCAL_NETWORKS || NETWORK.test(text), {
+  error: `a network such as 192.168.0.0/16 or fd00::/8, or ${LOCAL_NETWORKS}`,
+});
 
 /** A name; what lies below it is meant too. */
 const suffix = z
@@ -130,11 +136,11 @@ export const configSchema = z.strictObject({
       bootstrap: z.array(plainServer).min(1).max(8).default(['9.9.9.9', '1.1.1.1', 'system']),
       /** Networks whose clients are answered; packets of all others are dropped silently. */
       allow: z
-        .array(network)
+        .array(clientNetwork)
         .max(LIMITS.suffixesMax)
         .default([
           ...['127.0.0.0/8', '::1/128', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
-          ...['169.254.0.0/16', '100.64.0.0/10', 'fc00::/7', 'fe80::/10'],
+          ...['169.254.0.0/16', '100.64.0.0/10', 'fc00::/7', 'fe80::/10', LOCAL_NETWORKS],
         ]),
       threads: z.int().min(1).max(LIMITS.threadsMax).default(1),
     })

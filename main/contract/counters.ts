@@ -31,6 +31,7 @@ export const COUNTERS = [
   'pendingDropped', // questions refused because too many were in flight
   'tcpConnections', // gauge: client connections open now
   'tcpRefused', // client connections refused at the bound
+  'tcpEvicted', // client connections closed to make room for others
   'cacheEntries', // gauge
   'cacheBytes', // gauge
   'cacheMisses',

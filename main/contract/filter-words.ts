@@ -26,3 +26,6 @@ export type SafeEngine = (typeof SAFE_ENGINES)[number];
 
 export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'TXT', 'MX', 'SRV', 'PTR'] as const;
 export type RecordType = (typeof RECORD_TYPES)[number];
+
+/** In `dns.allow`: the networks that this machine has an interface on. */
+export const LOCAL_NETWORKS = 'localnets';

@@ -165,6 +165,12 @@ export const LIMITS = {
   /** Questions that wait for a connection to one upstream, per data-plane thread. */
   upstreamTcpQueueMax: 1_024,
 
+  /** Certificate authorities of the machine that are not built in; a system's store has some 150. */
+  authoritiesMax: 1_000,
+  /** One file of them, and files in one folder. */
+  authorityFileBytesMax: 8 * 1024 * 1024,
+  authorityFilesMax: 2_000,
+
   /** Distinct logged names that a new copy of a list is tried on, the most asked for first. */
   replayNamesMax: 20_000,
   /** Age of the queries they come from. */
@@ -239,6 +245,8 @@ export const LIMITS = {
   rewriteStepsMax: 8,
   /** Addresses of neighbours that are kept for clients known by a MAC address. */
   neighboursMax: 4_096,
+  /** Networks of this machine's interfaces that are answered; a router has a few dozen. */
+  localNetworksMax: 64,
   /** Conditions, patterns and answers of the rules of all lists together, compiled. */
   programBytesMax: 64 * 1024 * 1024,
   /** Rules with conditions or an answer of their own. */

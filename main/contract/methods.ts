@@ -53,6 +53,8 @@ export const totalsSchema = z.object({
   stale: count,
   logged: count,
   logDropped: count,
+  /** Queries and connections of clients outside `dns.allow`, dropped. */
+  denied: count,
 });
 
 /** Engine latency since start, receipt to send, microseconds. Edges of 6 % wide buckets. */

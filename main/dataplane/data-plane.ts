@@ -15,7 +15,7 @@ import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
 import { invariant } from '../contract/errors.ts';
 import type { Latency } from '../contract/methods.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
-import { createGateTable } from '../engine/client-gate.ts';
+import { createGateTable, lastDenied } from '../engine/client-gate.ts';
 import { canReusePort } from '../net/packet-handler.ts';
 import { formatEndpoint, parseListen } from '../net/server-address.ts';
 import type { Endpoint } from '../net/server-address.ts';
@@ -30,6 +30,7 @@ import type {
   ToThread,
   UpstreamNews,
 } from './messages.ts';
+import type { Listening, UnservedEndpoint } from './listeners.ts';
 import type { OwnAnswer } from './own-question.ts';
 import { readLatency, sumHistogram } from './quantiles.ts';
 import { ThreadKeeper } from './thread-keeper.ts';
@@ -54,6 +55,8 @@ export interface DataPlaneOptions {
   readonly policy: PolicyMessage;
   /** One sentence about something that went wrong and was survived. */
   readonly onFault: (reason: string) => void;
+  /** Endpoints that are not served, at the start and when that changes. */
+  readonly onUnserved?: (unserved: readonly UnservedEndpoint[]) => void;
   /** Folder for the answers that are kept over a restart; without it none are. */
   readonly cacheDirectory?: string;
   /** For tests of runtimes without SO_REUSEPORT. */
@@ -65,8 +68,6 @@ export type UpstreamUse = Omit<PlanSettings, 'upstreams'>;
 
 /** A running data plane. */
 export class DataPlane {
-  /** As bound, ports that were 0 filled in. */
-  readonly listening: readonly string[];
   /** How UDP is served: "in batches", or "one packet at a time" and why. */
   readonly udp: string;
   readonly #keepers: readonly ThreadKeeper[];
@@ -75,16 +76,20 @@ export class DataPlane {
   #closed: Promise<void> | null = null;
 
   /**
-   * Starts the threads and resolves when all of them answer.
+   * Starts the threads and resolves when all of them answer, on at least one address.
    *
-   * @throws AppError PORT_IN_USE, PORT_FORBIDDEN, ADDRESS_UNAVAILABLE, CONFIG_INVALID; then nothing
-   *         is left running
+   * @throws AppError PORT_IN_USE, PORT_FORBIDDEN, ADDRESS_UNAVAILABLE when no address can be had,
+   *         CONFIG_INVALID; then nothing is left running
    */
   static async start({ policy, ...options }: DataPlaneOptions): Promise<DataPlane> {
     const threads = usableThreads(options);
     invariant(options.rings.length >= threads, 'every data-plane thread has a log ring');
+    const listen = options.listen.map(parseListen);
     const state: PlaneState = {
-      listen: options.listen.map(parseListen),
+      listen,
+      served: [],
+      unserved: [],
+      share: () => undefined,
       plan: makePlan({ upstreams: options.upstreams, ...options.upstreamUse }, options.listen),
       addresses: options.addresses ?? {},
       policy,
@@ -96,8 +101,10 @@ export class DataPlane {
     try {
       const [first, ...others] = keepers;
       invariant(first !== undefined, 'a data plane has a thread');
-      const { endpoints, udp } = await first.start();
-      state.listen = endpoints;
+      state.share = () => {
+        for (const keeper of others) keeper.post({ kind: 'listen', listen: state.served });
+      };
+      const { udp } = await first.start();
       await Promise.all(others.map((keeper) => keeper.start()));
       return new DataPlane(state, keepers, blocks, udp);
     } catch (error) {
@@ -115,8 +122,17 @@ export class DataPlane {
     this.#state = state;
     this.#keepers = keepers;
     this.#blocks = blocks.map((block) => new Float64Array(block));
-    this.listening = state.listen.map(({ address, port }) => formatEndpoint(address, port));
     this.udp = udp;
+  }
+
+  /** As bound now, ports that were 0 filled in. */
+  get listening(): readonly string[] {
+    return this.#state.served.map(format);
+  }
+
+  /** All addresses that are to be listened on, also those that are not there. */
+  get own(): readonly string[] {
+    return this.#state.listen.map(format);
   }
 
   /**
@@ -150,7 +166,7 @@ export class DataPlane {
 
   /** Servers that stay keep their sockets. @throws AppError CONFIG_INVALID; then nothing changes */
   setUpstreams(upstreams: readonly string[], use: UpstreamUse = {}): void {
-    this.#state.plan = makePlan({ upstreams, ...use }, this.listening);
+    this.#state.plan = makePlan({ upstreams, ...use }, this.own);
     this.#post({ kind: 'upstreams', plan: this.#state.plan });
   }
 
@@ -163,6 +179,16 @@ export class DataPlane {
   /** For another network: new upstream sockets, health forgotten. */
   resetUpstreams(): void {
     this.#post({ kind: 'reset-upstreams' });
+  }
+
+  /**
+   * Listens on what can be listened on now.
+   *
+   * @param hasChanged  the machine's addresses are others; else only what is not served is tried
+   */
+  lookAtListeners(hasChanged: boolean): void {
+    const { served, unserved } = this.#state;
+    if (hasChanged || unserved.length > 0) this.#post({ kind: 'listen', listen: served });
   }
 
   flushCache(): void {
@@ -216,6 +242,11 @@ export class DataPlane {
     };
   }
 
+  /** The client that dns.allow kept out last; null when there was none. */
+  lastDenied(): Uint8Array | null {
+    return lastDenied(this.#state.gate);
+  }
+
   /** Quantiles of `histograms`. */
   latency(): Record<HistogramName, Latency> {
     const { local, upstream } = this.histograms();
@@ -237,7 +268,13 @@ export class DataPlane {
 
 /** What a thread that starts now must know. */
 interface PlaneState {
+  /** All that is configured; ports that were 0 as bound, once they are. */
   listen: readonly Endpoint[];
+  /** What the first thread serves, which the others serve with it. */
+  served: readonly Endpoint[];
+  unserved: readonly UnservedEndpoint[];
+  /** Lets the other threads serve it. */
+  share: () => void;
   plan: UpstreamPlan;
   addresses: HostAddresses;
   policy: PolicyMessage;
@@ -255,6 +292,24 @@ function usableThreads(options: Omit<DataPlaneOptions, 'policy'>): number {
   return 1;
 }
 
+/** The first thread says what it serves. */
+function takeListening(
+  { onUnserved }: Pick<DataPlaneOptions, 'onUnserved'>,
+  state: PlaneState,
+  { configured, served, unserved }: Listening,
+): void {
+  const hasChanged = JSON.stringify(state.unserved) !== JSON.stringify(unserved);
+  state.listen = configured;
+  state.served = served;
+  state.unserved = unserved;
+  state.share();
+  if (hasChanged) onUnserved?.(unserved);
+}
+
+function format({ address, port }: Endpoint): string {
+  return formatEndpoint(address, port);
+}
+
 function makeBlock(): SharedArrayBuffer {
   return new SharedArrayBuffer(COUNTER_BLOCK_SLOTS * Float64Array.BYTES_PER_ELEMENT);
 }
@@ -267,6 +322,7 @@ function makeKeeper(
   threads: number,
 ): ThreadKeeper {
   let hasStarted = false;
+  const isFirst = index === 0;
   return new ThreadKeeper({
     name: `data-plane thread ${String(index + 1)}`,
     onFault: options.onFault,
@@ -274,11 +330,14 @@ function makeKeeper(
     onRestart: () => {
       state.restarts++;
     },
+    onListening: (listening) => {
+      if (isFirst) takeListening(options, state, listening);
+    },
     setup: (): ThreadSetup => {
-      const claimsAlone = threads > 1 && index === 0 && !hasStarted;
+      const claimsAlone = threads > 1 && isFirst && !hasStarted;
       hasStarted = true;
       return {
-        listen: state.listen,
+        listen: isFirst ? state.listen : state.served,
         reusePort: threads > 1,
         claimsAlone,
         plan: state.plan,

@@ -17,11 +17,12 @@ import { loadUdpAddon } from '../net/native-udp-addon.ts';
 import type { UdpAddonResult } from '../net/native-udp-addon.ts';
 import { NativeUdpClient } from '../net/native-udp-client.ts';
 import { CryptoRandom } from '../net/random.ts';
+import type { Endpoint } from '../net/server-address.ts';
+import { TcpClients } from '../net/tcp-clients.ts';
 import { dgramClient } from '../net/udp-client.ts';
 import { UpstreamPool } from '../net/upstream-pool.ts';
 import { readCacheFile, removeCacheFile, writeCacheFile } from './cache-file.ts';
-import { claimAlone, openListeners } from './listeners.ts';
-import type { Listeners } from './listeners.ts';
+import { Listeners } from './listeners.ts';
 import { openPolicy } from './open-policy.ts';
 import { askEngine } from './own-question.ts';
 import type { FromThread, PolicyMessage, ThreadSetup, ToThread } from './messages.ts';
@@ -72,19 +73,23 @@ const engine = new Engine({
 let policy = firstPolicy();
 let listsKey = new Uint8Array(0);
 let collecting: NodeJS.Timeout | undefined;
+/** What was told last of the listeners. */
+let served = '';
 
 try {
   if (failure !== null) throw failure;
   usePolicy(policy);
   restoreCache();
-  const common = { engine, counters, reusePort: setup.reusePort };
-  if (setup.claimsAlone) await claimAlone(setup.listen, common);
-  const listeners = await openListeners(setup.listen, common, addon);
+  const { listen, reusePort, claimsAlone } = setup;
+  const common = { engine, counters, reusePort, tcpClients: new TcpClients() };
+  const listeners = await Listeners.open(listen, { common, addon, claimsAlone });
   port.on('message', (message: ToThread) => {
     obey(message, listeners);
   });
   const udp = addon === null ? `one packet at a time (${reason})` : 'in batches';
-  report({ kind: 'listening', endpoints: listeners.endpoints, udp });
+  const first = listeners.state;
+  served = JSON.stringify(first);
+  report({ kind: 'listening', ...first, udp });
 } catch (error) {
   report({ kind: 'failed', error: toWire(error) });
   pool.close();
@@ -121,6 +126,9 @@ function obey(message: ToThread, listeners: Listeners): void {
     case 'reset-upstreams':
       pool.reset();
       break;
+    case 'listen':
+      void listen(listeners, message.listen);
+      break;
     case 'flush-cache':
       engine.flushCache();
       break;
@@ -144,6 +152,17 @@ function obey(message: ToThread, listeners: Listeners): void {
       void close(listeners);
       break;
   }
+}
+
+/** Serves what can be served now, and tells when that is something else. */
+async function listen(listeners: Listeners, endpoints: readonly Endpoint[]): Promise<void> {
+  listeners.add(endpoints);
+  await listeners.look();
+  const { state } = listeners;
+  const text = JSON.stringify(state);
+  if (text === served) return;
+  served = text;
+  report({ kind: 'listeners', ...state });
 }
 
 function firstPolicy(): PolicyMessage {

@@ -12,6 +12,7 @@ import type { RuleBuffers } from '../engine/rule-set.ts';
 import type { Endpoint } from '../net/server-address.ts';
 import type { UpstreamPlan } from '../net/upstream-plan.ts';
 import type { UpstreamState } from '../net/upstream.ts';
+import type { Listening } from './listeners.ts';
 import type { OwnAnswer } from './own-question.ts';
 
 /** As ClientProfile. */
@@ -56,6 +57,7 @@ export type HostAddresses = Readonly<Record<string, readonly string[]>>;
 
 /** What a thread begins with. */
 export interface ThreadSetup {
+  /** For the first thread all that is configured, for others what the first one serves. */
   readonly listen: readonly Endpoint[];
   /** Several threads share the endpoints. */
   readonly reusePort: boolean;
@@ -84,6 +86,8 @@ export type ToThread =
   | { readonly kind: 'describe-upstreams'; readonly id: number }
   /** Another network: upstream sockets are made anew. */
   | { readonly kind: 'reset-upstreams' }
+  /** Endpoints to serve beside those of before; what is not served is tried again. */
+  | { readonly kind: 'listen'; readonly listen: readonly Endpoint[] }
   | { readonly kind: 'flush-cache' }
   /** What is kept about a name; to be answered. */
   | { readonly kind: 'inspect-cache'; readonly id: number; readonly name: string }
@@ -108,7 +112,9 @@ export type ToThread =
 /** From a data-plane thread. */
 export type FromThread =
   /** It answers now; ports that were 0 are filled in. */
-  | { readonly kind: 'listening'; readonly endpoints: readonly Endpoint[]; readonly udp: string }
+  | ({ readonly kind: 'listening'; readonly udp: string } & Listening)
+  /** What it serves has changed. */
+  | ({ readonly kind: 'listeners' } & Listening)
   | { readonly kind: 'settled'; readonly id: number }
   | {
       readonly kind: 'upstream-states';

@@ -11,6 +11,7 @@ import { fromWire } from '../contract/errors.ts';
 import { threadEntry } from '../contract/thread-entry.ts';
 import type { CachedItem } from '../engine/cache-view.ts';
 import type { UpstreamState } from '../net/upstream.ts';
+import type { Listening } from './listeners.ts';
 import type { OwnAnswer } from './own-question.ts';
 import type { FromThread, ThreadSetup, ToThread, UpstreamNews } from './messages.ts';
 
@@ -43,10 +44,12 @@ export interface KeeperOptions {
   readonly onFault: (reason: string) => void;
   readonly onRestart: () => void;
   readonly onUpstream: (news: UpstreamNews) => void;
+  /** At each start, and when it changes. */
+  readonly onListening: (listening: Listening) => void;
 }
 
 /** What a thread says when it answers. */
-export type Listening = Extract<FromThread, { kind: 'listening' }>;
+export type Started = Extract<FromThread, { kind: 'listening' }>;
 
 /** What a thread says to a message with an id. */
 type Reply = Extract<FromThread, { readonly id: number }>;
@@ -68,7 +71,7 @@ export class ThreadKeeper {
   }
 
   /** Starts the thread for the first time. @throws AppError when it cannot listen */
-  start(): Promise<Listening> {
+  start(): Promise<Started> {
     return this.#run();
   }
 
@@ -131,7 +134,7 @@ export class ThreadKeeper {
    * Runs one thread; the promise settles when it answers or has ended before that. A thread that
    * cannot even be made (ERR_WORKER_INIT_FAILED) is one that has ended.
    */
-  async #run(): Promise<Listening> {
+  async #run(): Promise<Started> {
     const worker = new Worker(threadEntry('dataplane/dataplane-thread'), {
       workerData: this.#options.setup(),
       name: this.#options.name,
@@ -152,6 +155,7 @@ export class ThreadKeeper {
           return;
         }
         isListening = true;
+        this.#options.onListening(message);
         resolve(message);
       });
       worker.on('error', (error: Error) => {
@@ -179,6 +183,9 @@ export class ThreadKeeper {
       case 'upstream-trouble':
       case 'unreachable':
         this.#options.onUpstream(message);
+        break;
+      case 'listeners':
+        this.#options.onListening(message);
         break;
       case 'listening':
       case 'failed':

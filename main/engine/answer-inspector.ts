@@ -8,7 +8,8 @@
  *   - Of the other sections, what has nothing to do with the chain is left out
  *     (answer-surroundings.ts).
  *   - Private addresses in the answer for a public name are left out, in any section, and so are
- *     the address hints of SVCB and HTTPS records (RFC 9460 §7.3).
+ *     the address hints of SVCB and HTTPS records (RFC 9460 §7.3). Names that only a home network
+ *     can have (home-name.ts) may have them.
  *
  * Only class IN has such rules. Called by steps/settle.ts; what is to change is marked here and
  * changed by answer-rewriter.ts. Allocates once, at the first answer.
@@ -18,6 +19,7 @@ import { AnswerChain } from './answer-chain.ts';
 import { AnswerName, isSuffixOf } from './answer-name.ts';
 import { AnswerSurroundings } from './answer-surroundings.ts';
 import { RECORDS_MAX, type Answer } from './answer.ts';
+import { isHomeName } from './home-name.ts';
 import { isPrivateV4, isPrivateV6 } from './private-address.ts';
 import type { Query } from './query.ts';
 import type { SuffixSet } from './suffix-set.ts';
@@ -47,6 +49,8 @@ export interface RebindingGuard {
   readonly allow: SuffixSet;
   /** Names whose own upstreams may answer with private addresses: split DNS. */
   readonly suffixes: SuffixSet;
+  /** As Policy.rebinding has them. */
+  readonly publicTlds: string;
 }
 
 export class AnswerInspector {
@@ -72,15 +76,22 @@ export class AnswerInspector {
 
   /** Takes a whole answer, as ReplyReader made it, to `query`. */
   inspect(answer: Answer, query: Query, guard: RebindingGuard): Look {
+    const isOurs = guard.allow.covers(query) || guard.suffixes.covers(query);
+    const look = this.#inspect(answer, query, guard.enabled && !isOurs ? guard : null);
+    // Hardly any answer has private addresses: only of one that has, the name is looked at.
+    if (!this.hasPrivate || !isHomeName(query, guard.publicTlds)) return look;
+    return this.#inspect(answer, query, null);
+  }
+
+  /** @param guard  null when the answer may have any address */
+  #inspect(answer: Answer, query: Query, guard: RebindingGuard | null): Look {
     this.hasPrivate = false;
     this.isEmptied = false;
     this.isFaded = false;
     if (query.qclass !== CLASS.internet || answer.recordCount === 0) return LOOK_CLEAN;
     this.#begin();
-    const isOurs = guard.allow.covers(query) || guard.suffixes.covers(query);
-    const isGuarded = guard.enabled && !isOurs;
     this.#chain.begin(answer, query);
-    if (!this.#readRecords(answer, query, isGuarded ? guard : null)) return LOOK_WRONG;
+    if (!this.#readRecords(answer, query, guard)) return LOOK_WRONG;
     if (!this.#chain.follow()) return LOOK_WRONG;
     this.#markStrangers(answer, query);
     this.keepsAuthenticity = !this.#isMarked;

@@ -6,7 +6,8 @@
  * which the bucket will be full again (the generic cell rate algorithm). Buckets lie in memory that
  * all data-plane threads share, so a client has one limit however the kernel spreads its packets:
  *
- *   word 0: seed of the hash | sets of WAYS buckets: tag, full again at (µs, wraps)
+ *   word 0: seed of the hash | words 4 to 7: who was denied last | sets of WAYS buckets: tag, full
+ *   again at (µs, wraps)
  *
  * UDP and TCP take from the same bucket, so a client has one rate in all; but over TCP, where his
  * address is proven, the bucket is deeper. A forger who keeps it empty over UDP cannot keep its owner,
@@ -17,7 +18,7 @@
  */
 import { LIMITS } from '../contract/limits.ts';
 import { hashMix } from './name.ts';
-import type { Access, Network } from './policy.ts';
+import { isIn, type Access, type Network } from './policy.ts';
 
 export const GATE_OPEN = 0;
 /** Not on the access list. */
@@ -34,7 +35,8 @@ const WAYS = 4;
 const BUCKET_WORDS = 2;
 const SET_WORDS = WAYS * BUCKET_WORDS;
 const SETS = LIMITS.rateClientsMax / WAYS;
-const HEADER_WORDS = 2;
+const HEADER_WORDS = 8;
+const DENIED_WORD = 4;
 const BURST_US = BURST_SECONDS * 1e6;
 const BURST_TCP_US = BURST_TCP_SECONDS * 1e6;
 
@@ -56,6 +58,18 @@ export function createGateTable(seed: number): SharedArrayBuffer {
   const buffer = new SharedArrayBuffer(GATE_TABLE_BYTES);
   new Int32Array(buffer)[0] = seed;
   return buffer;
+}
+
+/**
+ * The client that was not on the access list last, 16 bytes as in Client; null when there was none.
+ * Two threads may write at once: it is for people to read.
+ */
+export function lastDenied(table: SharedArrayBuffer): Uint8Array | null {
+  const words = new Int32Array(table, DENIED_WORD * 4, 4);
+  if (words.every((part) => part === 0)) return null;
+  const bytes = new DataView(new ArrayBuffer(16));
+  for (let index = 0; index < 4; index++) bytes.setInt32(index * 4, words[index] as number);
+  return new Uint8Array(bytes.buffer);
 }
 
 export class ClientGate {
@@ -88,7 +102,9 @@ export class ClientGate {
 
   /** Whether the access list has the address. */
   allows(address: Uint8Array): boolean {
-    return this.#isOpenToAll || (this.#factsOf(address) & ALLOWED) !== 0;
+    if (this.#isOpenToAll || (this.#factsOf(address) & ALLOWED) !== 0) return true;
+    this.#noteDenied(address);
+    return false;
   }
 
   /**
@@ -100,11 +116,20 @@ export class ClientGate {
     const hasLimit = this.#costUs !== 0;
     if (this.#isOpenToAll && !hasLimit) return GATE_OPEN;
     const facts = this.#factsOf(address);
-    if (!this.#isOpenToAll && (facts & ALLOWED) === 0) return GATE_DENIED;
+    if (!this.#isOpenToAll && (facts & ALLOWED) === 0) {
+      this.#noteDenied(address);
+      return GATE_DENIED;
+    }
     if (!hasLimit || (facts & EXEMPT) !== 0) return GATE_OPEN;
     return this.#takeToken(address, nowUs, isTcp ? BURST_TCP_US : BURST_US)
       ? GATE_OPEN
       : GATE_LIMITED;
+  }
+
+  #noteDenied(address: Uint8Array): void {
+    for (let index = 0; index < 4; index++) {
+      this.#table[DENIED_WORD + index] = word(address, index * 4);
+    }
   }
 
   #factsOf(address: Uint8Array): number {
@@ -180,23 +205,6 @@ export class ClientGate {
     if (isV4) return hashMix(word(address, 12) ^ this.#seed);
     return hashMix(hashMix(first ^ this.#seed) ^ (second & V6_CLIENT_MASK));
   }
-}
-
-/** Whether the address is in one of the networks. */
-function isIn(networks: readonly Network[], address: Uint8Array): boolean {
-  for (const network of networks) if (isInOne(network, address)) return true;
-  return false;
-}
-
-function isInOne({ bytes, bits }: Network, address: Uint8Array): boolean {
-  const whole = bits >>> 3;
-  for (let index = 0; index < whole; index++) {
-    if (bytes[index] !== address[index]) return false;
-  }
-  const rest = bits & 7;
-  if (rest === 0) return true;
-  const difference = (bytes[whole] as number) ^ (address[whole] as number);
-  return difference >>> (8 - rest) === 0;
 }
 
 function word(bytes: Uint8Array, at: number): number {

@@ -223,6 +223,7 @@ export class Engine {
 
   /** Forgets all answers, e.g. because the network changed. */
   flushCache(): void {
+    this.#parts.pending.outdate();
     this.#parts.cache.clear();
   }
 
@@ -238,7 +239,9 @@ export class Engine {
   flushCacheOf(name: string, below: boolean): number {
     const wire = new Uint8Array(LIMITS.nameBytesMax);
     const length = writeName(name, wire, 0);
-    return length < 0 ? 0 : this.#parts.cache.flush(wire, length, below);
+    if (length < 0) return 0;
+    this.#parts.pending.outdate();
+    return this.#parts.cache.flush(wire, length, below);
   }
 
   /** The kept answers as bytes, for `restoreCache` of a later engine. */
@@ -275,7 +278,8 @@ function rulesKey({ rebinding }: Policy): number {
 /** Names that check connectivity may have any address: dns.msftncsi.com has a unique-local one. */
 function guardOf({ rebinding, suffixes = new SuffixSet([]) }: Policy): RebindingGuard {
   const allow = new SuffixSet([...rebinding.allow, ...CONNECTIVITY_NAME_LIST]);
-  return { enabled: rebinding.enabled, sharedSpace: rebinding.sharedSpace, allow, suffixes };
+  const { enabled, sharedSpace, publicTlds = '' } = rebinding;
+  return { enabled, sharedSpace, allow, suffixes, publicTlds };
 }
 
 function transparentPolicy(): Policy {

@@ -59,6 +59,8 @@ export class PendingQuestion {
   /** They were. */
   isOverdue = false;
   isSettled = false;
+  /** Answers were forgotten since it was asked: what comes is for those who wait, and not kept. */
+  isOutdated = false;
   readonly #name: Uint8Array;
   readonly #type: number;
   readonly #qclass: number;
@@ -135,6 +137,19 @@ export class PendingQuestions {
   keepWaiting(question: PendingQuestion, waiters: Waiter[]): void {
     this.#waiters -= question.waiters.length - waiters.length;
     question.waiters = waiters;
+  }
+
+  /**
+   * Lets nobody else join the questions in flight: answers are forgotten because other servers have
+   * the word now, and what the former ones still say is not to be kept.
+   */
+  outdate(): void {
+    for (const first of this.#byHash.values()) {
+      for (let one: PendingQuestion | null = first; one !== null; one = one.next) {
+        one.isOutdated = true;
+      }
+    }
+    this.#byHash.clear();
   }
 
   /** Takes a question off the table, once. */

@@ -75,6 +75,11 @@ export interface Policy {
     readonly sharedSpace: boolean;
     /** Suffixes whose names may have private addresses. */
     readonly allow: readonly string[];
+    /**
+     * The top-level domains of the public root, lower-case A-labels with a space on each side: names
+     * below others may have private addresses, too. Absent or empty: only those of `allow` may.
+     */
+    readonly publicTlds?: string;
   };
   readonly access: Access;
   /** 'anonymous' truncates client addresses before they reach the log ring; 'off' logs nothing. */
@@ -88,3 +93,20 @@ export const LIST_ID_POLICIES = 60_000;
 export const LIST_ID_SERVICES = 61_000;
 /** List id of "no list". Ids of real lists are 1..59999 and stay with a list for its life. */
 export const LIST_ID_NONE = 65_535;
+
+/** Whether the address is in one of the networks. */
+export function isIn(networks: readonly Network[], address: Uint8Array): boolean {
+  for (const network of networks) if (isInOne(network, address)) return true;
+  return false;
+}
+
+function isInOne({ bytes, bits }: Network, address: Uint8Array): boolean {
+  const whole = bits >>> 3;
+  for (let index = 0; index < whole; index++) {
+    if (bytes[index] !== address[index]) return false;
+  }
+  const rest = bits & 7;
+  if (rest === 0) return true;
+  const difference = (bytes[whole] as number) ^ (address[whole] as number);
+  return difference >>> (8 - rest) === 0;
+}

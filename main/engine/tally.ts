@@ -103,7 +103,7 @@ export class Tally {
     const facts = this.#facts;
     const { query } = turn;
     facts.timeMs = Math.floor(this.#wallMs + (turn.startedUs - this.#wallAtUs) / 1_000);
-    facts.address = isAnonymous ? this.#mask(turn.address) : turn.address;
+    facts.address = isAnonymous ? maskAddress(turn.address, this.#maskedAddress) : turn.address;
     facts.transport = turn.transport;
     facts.name = query.name;
     facts.nameLength = query.nameLength;
@@ -124,16 +124,15 @@ export class Tally {
     this.#wallMs = this.#clock.wallMs();
     this.#wallAtUs = nowUs;
   }
+}
 
-  /** Keeps /24 of an IPv4 and /48 of an IPv6 address. */
-  #mask(address: Uint8Array): Uint8Array {
-    const masked = this.#maskedAddress;
-    const kept = isMappedV4(address) ? 15 : 6;
-    for (let index = 0; index < 16; index++) {
-      masked[index] = index < kept ? (address[index] as number) : 0;
-    }
-    return masked;
+/** Keeps /24 of an IPv4 and /48 of an IPv6 address. @param out  gets 16 bytes, and is returned */
+export function maskAddress(address: Uint8Array, out: Uint8Array): Uint8Array {
+  const kept = isMappedV4(address) ? 15 : 6;
+  for (let index = 0; index < 16; index++) {
+    out[index] = index < kept ? (address[index] as number) : 0;
   }
+  return out;
 }
 
 /** ::ffff:0:0/96. RFC 4291 §2.5.5.2. */

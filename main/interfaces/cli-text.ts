@@ -28,6 +28,7 @@ export function statusText(status: Status): string {
     ['  cached', count(totals.cached + totals.stale)],
     ['  forwarded', count(totals.forwarded)],
     ['  failed', count(totals.failed)],
+    ['  not allowed', count(totals.denied)],
     ['latency', latencyText(latency)],
     [
       'log',

@@ -34,6 +34,8 @@ const COUNTER_HELP: Partial<Record<CounterName, string>> = {
   upstreamTcp: 'Upstream exchanges over TCP',
   pendingDropped: 'Questions refused because too many were in flight',
   tcpRefused: 'Client TCP connections refused at the bound',
+  tcpEvicted: 'Client TCP connections closed to make room for others',
+  denied: 'Queries and connections of clients outside dns.allow, dropped',
   cacheMisses: 'Questions that the cache could not answer',
   probes: 'Probes of the takeover answered; in no other figure but those received',
 };

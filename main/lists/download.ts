@@ -9,6 +9,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { Transform } from 'node:stream';
+import type { SecureContext } from 'node:tls';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { AppError } from '../contract/errors.ts';
@@ -31,11 +32,19 @@ export interface DownloadRequest {
   readonly publicOnly?: boolean | undefined;
   /** Another one than that of address-guard.ts, for tests. */
   readonly isPublicAddress?: ((address: string) => boolean) | undefined;
+  /** Which authorities are trusted; those of the runtime when not given. */
+  readonly trust?: ListTrust | undefined;
   /** Throws when the disk has no room for a body of so many bytes, or of an unknown size: 0. */
   readonly makeRoom?: (bytes: number) => Promise<void>;
   readonly signal: AbortSignal;
   /** Default LIMITS.listFetchMs. */
   readonly timeMs?: number | undefined;
+}
+
+/** As net/trust-store.ts TrustStore. */
+export interface ListTrust {
+  readonly context: SecureContext;
+  refresh(error: NodeJS.ErrnoException, used: SecureContext): boolean;
 }
 
 /** A body that lies in the target file, complete. Null in its place: not changed. */
@@ -132,11 +141,37 @@ function redirectTarget(location: string, from: URL): URL {
   return target;
 }
 
-function get(
+/** Asks again when the machine turns out to trust the server's authority. */
+async function get(
   url: URL,
   guard: AddressGuard,
   request: DownloadRequest,
   signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const lookup = guard.nextLookup(url, request.lookup);
+  const send = (secureContext?: SecureContext): Promise<IncomingMessage> =>
+    getOnce(url, request, { lookup, signal, ...(secureContext && { secureContext }) });
+  const trusted = url.protocol === 'https:' ? request.trust?.context : undefined;
+  let response: IncomingMessage;
+  try {
+    response = await send(trusted);
+  } catch (error) {
+    if (!trusted || request.trust?.refresh(error as Error, trusted) !== true) throw error;
+    response = await send(request.trust.context);
+  }
+  try {
+    guard.answered(url, response.socket.remoteAddress ?? '');
+  } catch (error) {
+    response.destroy();
+    throw error;
+  }
+  return response;
+}
+
+function getOnce(
+  url: URL,
+  request: DownloadRequest,
+  connection: https.RequestOptions,
 ): Promise<IncomingMessage> {
   const headers: Record<string, string> = {
     'user-agent': 'Sluice',
@@ -145,20 +180,10 @@ function get(
   };
   if (request.etag !== '') headers['if-none-match'] = request.etag;
   if (request.lastModified !== '') headers['if-modified-since'] = request.lastModified;
-  const lookup = guard.nextLookup(url, request.lookup);
   const send = url.protocol === 'https:' ? https.get : http.get;
   return new Promise((resolve, reject) => {
     // agent false: a connection of its own, closed with the answer.
-    const answered = (response: IncomingMessage): void => {
-      try {
-        guard.answered(url, response.socket.remoteAddress ?? '');
-        resolve(response);
-      } catch (error) {
-        response.destroy();
-        reject(error as Error);
-      }
-    };
-    send(url, { headers, lookup, signal, agent: false }, answered).on('error', reject);
+    send(url, { headers, agent: false, ...connection }, resolve).on('error', reject);
   });
 }
 

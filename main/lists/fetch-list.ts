@@ -4,12 +4,14 @@
 import { dirname } from 'node:path';
 import type { LookupFunction } from 'node:net';
 import { askDisk, requireRoom, type AskDisk } from './disk-space.ts';
-import type { Fetched } from './download.ts';
+import type { Fetched, ListTrust } from './download.ts';
 import { copyLocalList, localPath } from './local-source.ts';
 import type { CopyMeta } from './meta.ts';
 
 export interface FetchContext {
   readonly lookup: LookupFunction;
+  /** Which authorities are trusted; those of the runtime when not given. */
+  readonly trust?: ListTrust | undefined;
   readonly builtinDirectory: string;
   readonly signal: AbortSignal;
   /** Default LIMITS.listFetchMs. */
@@ -43,11 +45,11 @@ export async function fetchList(
     return copyLocalList(path, url.startsWith('file:') ? known.lastModified : '', target, makeRoom);
   }
   const { etag, lastModified } = known;
-  const { lookup, signal, fetchMs } = context;
+  const { lookup, trust, signal, fetchMs } = context;
   // With node:https, some 7 MiB that an instance with local lists alone does without.
   const { downloadList } = await import('./download.ts');
   return downloadList({
-    ...{ url, etag, lastModified, target, lookup, signal, makeRoom },
+    ...{ url, etag, lastModified, target, lookup, trust, signal, makeRoom },
     publicOnly: known.isFromPublic ?? false,
     timeMs: fetchMs,
   });

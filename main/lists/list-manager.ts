@@ -11,6 +11,7 @@ import { AppError, toWire } from '../contract/errors.ts';
 import type { ListStatus } from '../contract/methods.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
 import type { AskDisk } from './disk-space.ts';
+import type { ListTrust } from './download.ts';
 import { isLocal } from './fetch-list.ts';
 import { ListSet, type List } from './list-set.ts';
 import { ListUpdater } from './list-updater.ts';
@@ -26,6 +27,8 @@ export interface ListManagerOptions {
   readonly refreshHours: number;
   /** Resolves host names of lists; never the system resolver. */
   readonly lookup: LookupFunction;
+  /** Which authorities of list servers are trusted; those of the runtime when not given. */
+  readonly trust?: ListTrust;
   /** Holds <name>.txt of each builtin:<name>. */
   readonly builtinDirectory: string;
   /** There is a new table. */
@@ -77,6 +80,7 @@ export class ListManager {
       set,
       clock: this.#clock,
       lookup: options.lookup,
+      trust: options.trust,
       builtinDirectory: options.builtinDirectory,
       signal: this.#stop.signal,
       fetchMs: options.fetchMs,

@@ -459,7 +459,13 @@ function factsOf(result: CompileResult): Partial<ListMeta> {
 /** A built-in list, which is read where it lies: a disk that is full has no room for a copy. */
 function readInPlace(path: string): Fetched {
   try {
-    return { sha256: hashOfFile(path), bytes: statSync(path).size, etag: '', lastModified: '' };
+    return {
+      sha256: hashOfFile(path),
+      bytes: statSync(path).size,
+      etag: '',
+      lastModified: '',
+      isFromPublic: false,
+    };
   } catch (error) {
     throw new AppError('LIST_UNREACHABLE', `file cannot be read: ${toWire(error).message}`, error);
   }

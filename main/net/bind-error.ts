@@ -8,8 +8,9 @@ import { describeHolder, findPortHolder } from './port-holder.ts';
 import { formatEndpoint } from './server-address.ts';
 
 /**
- * @param cause  as emitted by node:dgram or node:net
- * @returns      PORT_IN_USE, PORT_FORBIDDEN or ADDRESS_UNAVAILABLE
+ * @param cause    as emitted by node:dgram or node:net
+ * @param isRetry  who holds the port is known already, and not looked for
+ * @returns        PORT_IN_USE, PORT_FORBIDDEN or ADDRESS_UNAVAILABLE
  */
 export function bindError(
   cause: NodeJS.ErrnoException,
@@ -17,10 +18,13 @@ export function bindError(
   address: string,
   port: number,
   purpose: ListenerPurpose = 'dns',
+  isRetry = false,
 ): AppError {
   const where = `${formatEndpoint(address, port)} (${transport.toUpperCase()})`;
   switch (cause.code) {
     case 'EADDRINUSE': {
+      if (isRetry)
+        return new AppError('PORT_IN_USE', `cannot listen on ${where}: it is used`, cause);
       const holder = findPortHolder(transport, address, port);
       const said = `cannot listen on ${where}: it is used ${describeHolder(holder)}`;
       const advice = portTakenAdvice(holder, purpose, address, port);

@@ -45,7 +45,8 @@ export function openNativeUdpListener(
     return Promise.resolve(new NativeUdpListener(addon, options));
   } catch (error) {
     const cause = error as NodeJS.ErrnoException;
-    return Promise.reject(bindError(cause, 'udp', options.address, options.port));
+    const { address, port, isRetry } = options;
+    return Promise.reject(bindError(cause, 'udp', address, port, 'dns', isRetry));
   }
 }
 

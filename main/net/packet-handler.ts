@@ -6,6 +6,7 @@
  * kinds of socket serve the same engine and pass the same tests.
  */
 import type { Client, Counters } from '../engine/ports.ts';
+import type { TcpClients } from './tcp-clients.ts';
 
 /** Answers packets. */
 export interface PacketHandler {
@@ -64,6 +65,10 @@ export interface ListenerOptions {
   readonly reusePort: boolean;
   /** Only `sendFailed` and the `tcp…` counters are written here. */
   readonly counters: Counters;
+  /** The error need not say who holds the port: finding that out takes long. */
+  readonly isRetry?: boolean;
+  /** Shared by the TCP listeners of a thread; its own when not given. */
+  readonly tcpClients?: TcpClients;
 }
 
 /** An open listener. */

@@ -7,6 +7,7 @@ import { AppError } from '../contract/errors.ts';
 
 /** An IP address and a port. */
 export interface Endpoint {
+  /** A link-local IPv6 address has its zone with it, RFC 4007 §11: fe80::1%eth0. */
   readonly address: string;
   readonly port: number;
   readonly family: 4 | 6;
@@ -21,8 +22,8 @@ export interface PlainServer extends Endpoint {
 const DNS_PORT = 53;
 
 /**
- * Reads a plain server: 9.9.9.9, 9.9.9.9:5353, 2620:fe::fe, [2620:fe::fe]:53, and any of these
- * behind udp:// or tcp://.
+ * Reads a plain server: 9.9.9.9, 9.9.9.9:5353, 2620:fe::fe, [2620:fe::fe]:53, [fe80::1%eth0], and any
+ * of these behind udp:// or tcp://.
  *
  * @throws AppError CONFIG_INVALID naming the text
  */
@@ -40,7 +41,8 @@ export function parseServer(text: string): PlainServer {
 }
 
 /**
- * Reads an address to listen on: 127.0.0.1:53, [::1]:53. Port 0 lets the system choose.
+ * Reads an address to listen on: 127.0.0.1:53, [::1]:53, [fe80::1%eth0]:53. Port 0 lets the system
+ * choose.
  *
  * @throws AppError CONFIG_INVALID naming the text
  */
@@ -59,6 +61,10 @@ export function parseListen(text: string): Endpoint {
 export function isLoopbackAddress(address: string): boolean {
   const plain = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '');
   return plain === '::1' || plain.startsWith('127.');
+}
+
+export function isWildcard(address: string): boolean {
+  return address === '0.0.0.0' || address === '::';
 }
 
 /** "127.0.0.1:53", "[::1]:53". */

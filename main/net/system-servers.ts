@@ -1,17 +1,17 @@
 /**
  * The servers that this machine was told to use, as upstreams: what "system" in the settings means.
- * Read by the service and the data plane when they start and when the network changes.
+ * Read by the data plane when it starts, and by the service every second.
  *
  * A resolver on loopback in /etc/resolv.conf is a stub (systemd-resolved, or Sluice itself), so the
  * servers behind it are looked for first; asking ourselves would be a loop.
  */
-import { getServers } from 'node:dns';
+import { Resolver } from 'node:dns';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { AppError } from '../contract/errors.ts';
-import { parseListen, parseServer } from './server-address.ts';
-import type { PlainServer } from './server-address.ts';
+import { isWildcard, parseListen, parseServer } from './server-address.ts';
+import type { Endpoint, PlainServer } from './server-address.ts';
 import { formatUpstream, isSecure, parseUpstream, upstreamKey } from './upstream-address.ts';
 import type { UpstreamServer } from './upstream-address.ts';
 
@@ -42,7 +42,7 @@ export function systemServers(
     if (beyond.length > 0) return usable(beyond, own);
     stubs.push(...addresses);
   }
-  return usable(process.platform === 'win32' ? getServers() : stubs, own);
+  return usable(process.platform === 'win32' ? windowsServers() : stubs, own);
 }
 
 /**
@@ -78,7 +78,7 @@ function notOurselves(text: string, own: readonly string[]): UpstreamServer {
   const server = parseUpstream(text);
   if (isSecure(server)) return server;
   const isOwn = own
-    .map((listen) => parseListen(listen))
+    .map(parseListen)
     .some(({ address, port }) => address === server.address && port === server.port);
   if (!isOwn) return server;
   throw new AppError(
@@ -99,29 +99,45 @@ function nameservers(file: string): string[] {
 }
 
 function usable(addresses: readonly string[], own: readonly string[]): PlainServer[] {
-  const ours = own.map((text) => parseListen(text));
-  const local = localAddresses();
   return addresses
     .filter((address) => isIP(address) > 0)
-    .map((address) => parseServer(address))
-    .filter((server) =>
-      ours.every(
-        ({ address, port }) =>
-          port !== server.port ||
-          (address !== server.address &&
-            !(isWildcard(address) && (local.has(server.address) || isLoopback(server.address)))),
-      ),
-    )
+    .map(parseServer)
+    .filter((server) => isAskable(server, own))
     .slice(0, SERVERS_MAX);
 }
 
-function localAddresses(): Set<string> {
-  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  return new Set(all.map((one) => one.address));
+/**
+ * Whether a server that the network named can be asked at all.
+ *
+ * @param own  addresses that Sluice listens on: asking those would be a loop
+ */
+export function isAskable(server: Endpoint, own: readonly string[]): boolean {
+  return !needsZone(server.address) && !own.map(parseListen).some((one) => reaches(server, one));
 }
 
-function isWildcard(address: string): boolean {
-  return address === '0.0.0.0' || address === '::';
+/** Whether what is sent to a server arrives at a listener of our own. */
+function reaches(server: Endpoint, listen: Endpoint): boolean {
+  if (server.port !== listen.port) return false;
+  if (server.address === listen.address) return true;
+  if (!isWildcard(listen.address) || server.family !== listen.family) return false;
+  return isLoopback(server.address) || isLocal(server.address);
+}
+
+function isLocal(address: string): boolean {
+  const bare = address.split('%', 1)[0];
+  return Object.values(networkInterfaces()).some((list) => {
+    return list?.some((one) => one.address === bare) === true;
+  });
+}
+
+/** A link-local address leads nowhere without the link. RFC 4007 §6. */
+function needsZone(address: string): boolean {
+  return /^fe[89ab]/i.test(address) && !address.includes('%');
+}
+
+/** As Windows says now; what node:dns holds for the whole program is from its start. */
+function windowsServers(): string[] {
+  return new Resolver().getServers();
 }
 
 function isLoopback(address: string): boolean {

@@ -13,6 +13,7 @@ import { parseAddress } from './client-address.ts';
 import { frameMessage, MessageReader } from './message-reader.ts';
 import type { PacketHandler } from './packet-handler.ts';
 import { countFailedSend } from './send-slots.ts';
+import type { HeldConnection } from './tcp-clients.ts';
 
 /** Unsent bytes above which no further question of the connection is handled. */
 const UNSENT_PAUSE_BYTES = 64 * 1024;
@@ -24,10 +25,12 @@ export interface ConnectionOwner {
   /** Scratch of the listener: an answer of 65,535 bytes. */
   readonly out: Uint8Array;
   closed(connection: TcpConnection): void;
+  /** It makes room for another one. */
+  evicted(connection: TcpConnection): void;
 }
 
 /** A client's connection; the listener calls `checkIdle` and `stop`, the socket does the rest. */
-export class TcpConnection implements Client {
+export class TcpConnection implements Client, HeldConnection {
   readonly address = new Uint8Array(16);
   readonly addressText: string;
   readonly port: number;
@@ -75,6 +78,14 @@ export class TcpConnection implements Client {
     });
   }
 
+  get isIdle(): boolean {
+    return this.#pending === 0 && this.#socket.writableLength === 0;
+  }
+
+  get activeMs(): number {
+    return this.#activeMs;
+  }
+
   hold(): ReplyTo {
     this.#pending++;
     return new TcpReply(this);
@@ -104,6 +115,11 @@ export class TcpConnection implements Client {
 
   destroy(): void {
     this.#socket.destroy();
+  }
+
+  evict(): void {
+    this.#owner.evicted(this);
+    this.destroy();
   }
 
   #handleWaiting(): void {

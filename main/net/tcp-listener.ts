@@ -1,9 +1,10 @@
 /**
- * Listens for questions over TCP (RFC 7766); runs in a data-plane thread. It accepts, counts and
- * bounds connections; each connection's bytes are tcp-connection.ts.
+ * Listens for questions over TCP (RFC 7766); runs in a data-plane thread. It accepts and counts
+ * connections; who may hold how many is tcp-clients.ts, each connection's bytes are
+ * tcp-connection.ts.
  *
- * The bound on all connections holds for the thread: every listener of a thread counts in the same
- * `tcpConnections` gauge. A connection above a bound is closed at once (`tcpRefused`).
+ * A connection that finds no room is closed at once (`tcpRefused`); one that made room for another
+ * is counted in `tcpEvicted`.
  */
 import { createServer } from 'node:net';
 import type { ListenOptions, Server, Socket } from 'node:net';
@@ -14,27 +15,12 @@ import { parseAddress } from './client-address.ts';
 import { bindError } from './bind-error.ts';
 import type { Listener, ListenerOptions, PacketHandler } from './packet-handler.ts';
 import { formatEndpoint } from './server-address.ts';
+import { TCP_BOUNDS, TcpClients, type TcpBounds } from './tcp-clients.ts';
 import { TcpConnection } from './tcp-connection.ts';
 import type { ConnectionOwner } from './tcp-connection.ts';
 
 /** Connections the kernel completes before we accept them. */
 const BACKLOG = 511;
-
-/** Bounds that tests shorten. */
-export interface TcpBounds {
-  readonly idleMs: number;
-  readonly connectionsMax: number;
-  readonly connectionsPerClientMax: number;
-  /** In place of it for loopback addresses. */
-  readonly connectionsPerLoopbackMax: number;
-}
-
-const BOUNDS: TcpBounds = {
-  idleMs: LIMITS.tcpIdleMs,
-  connectionsMax: LIMITS.tcpConnectionsMax,
-  connectionsPerClientMax: LIMITS.tcpConnectionsPerClientMax,
-  connectionsPerLoopbackMax: LIMITS.tcpConnectionsPerLoopbackMax,
-};
 
 /**
  * Opens a TCP listener. IPv6 sockets take IPv6 only.
@@ -57,14 +43,14 @@ export async function openTcpListener(
   if (options.reusePort) listen.reusePort = true;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      reject(bindError(cause, 'tcp', address, port));
+      reject(bindError(cause, 'tcp', address, port, 'dns', options.isRetry));
     });
     server.listen(listen, () => {
       server.removeAllListeners('error');
       resolve();
     });
   });
-  return new TcpListener(server, options.engine, options.counters, { ...BOUNDS, ...bounds });
+  return new TcpListener(server, options, { ...TCP_BOUNDS, ...bounds });
 }
 
 class TcpListener implements Listener, ConnectionOwner {
@@ -77,17 +63,17 @@ class TcpListener implements Listener, ConnectionOwner {
   readonly #address = new Uint8Array(16);
   readonly #bounds: TcpBounds;
   readonly #connections = new Set<TcpConnection>();
-  /** Open connections by client address. */
-  readonly #perClient = new Map<string, number>();
+  readonly #clients: TcpClients;
   /** Runs while there are connections. */
   #idleTimer: NodeJS.Timeout | null = null;
   #isStopped = false;
   #closed: Promise<void> | null = null;
 
-  constructor(server: Server, engine: PacketHandler, counters: Counters, bounds: TcpBounds) {
+  constructor(server: Server, options: ListenerOptions, bounds: TcpBounds) {
     this.#server = server;
-    this.engine = engine;
-    this.counters = counters;
+    this.engine = options.engine;
+    this.counters = options.counters;
+    this.#clients = options.tcpClients ?? new TcpClients();
     this.#bounds = bounds;
     const bound = server.address();
     if (bound === null || typeof bound === 'string') throw new Error('tcp listener is not bound');
@@ -121,31 +107,21 @@ class TcpListener implements Listener, ConnectionOwner {
 
   closed(connection: TcpConnection): void {
     if (!this.#connections.delete(connection)) return;
+    this.#clients.closed(connection);
     this.#add('tcpConnections', -1);
-    const left = (this.#perClient.get(connection.addressText) ?? 1) - 1;
-    if (left > 0) this.#perClient.set(connection.addressText, left);
-    else this.#perClient.delete(connection.addressText);
     if (this.#connections.size === 0) this.#stopIdleTimer();
   }
 
-  /** One address stands for all programs of this machine, users and all. */
-  #mostOf(address: string): number {
-    const isLoopback = /^(::ffff:)?127\.|^::1$/.test(address);
-    const { connectionsPerLoopbackMax, connectionsPerClientMax } = this.#bounds;
-    return isLoopback ? connectionsPerLoopbackMax : connectionsPerClientMax;
+  evicted(connection: TcpConnection): void {
+    this.#add('tcpEvicted', 1);
+    this.closed(connection);
   }
 
   #accept(socket: Socket): void {
     const text = socket.remoteAddress ?? '::';
-    const isDenied = !this.#isAdmitted(text);
-    const ofClient = this.#perClient.get(text) ?? 0;
-    const open = this.counters.slots[COUNTER.tcpConnections] as number;
-    if (
-      this.#isStopped ||
-      isDenied ||
-      open >= this.#bounds.connectionsMax ||
-      ofClient >= this.#mostOf(text)
-    ) {
+    parseAddress(text, this.#address);
+    const isDenied = this.engine.admits?.(this.#address) === false;
+    if (this.#isStopped || isDenied || !this.#clients.admit(this.#address, text, this.#bounds)) {
       this.#add('tcpRefused', 1);
       if (isDenied) this.#add('denied', 1);
       // A reset while closing is all that can still happen.
@@ -155,15 +131,9 @@ class TcpListener implements Listener, ConnectionOwner {
     }
     const connection = new TcpConnection(socket, this, performance.now());
     this.#connections.add(connection);
-    this.#perClient.set(connection.addressText, ofClient + 1);
+    this.#clients.opened(connection);
     this.#add('tcpConnections', 1);
     this.#startIdleTimer();
-  }
-
-  #isAdmitted(text: string): boolean {
-    if (this.engine.admits === undefined) return true;
-    parseAddress(text, this.#address);
-    return this.engine.admits(this.#address);
   }
 
   #startIdleTimer(): void {
@@ -180,7 +150,7 @@ class TcpListener implements Listener, ConnectionOwner {
     this.#idleTimer = null;
   }
 
-  #add(name: 'tcpConnections' | 'tcpRefused' | 'denied', difference: number): void {
+  #add(name: 'tcpConnections' | 'tcpRefused' | 'tcpEvicted' | 'denied', difference: number): void {
     const slots = this.counters.slots;
     slots[COUNTER[name]] = (slots[COUNTER[name]] as number) + difference;
   }

@@ -15,6 +15,7 @@ import { isIP } from 'node:net';
 import { AppError } from '../contract/errors.ts';
 import type { Clock } from '../engine/ports.ts';
 import { explainFailure, pinTrouble } from './certificate-check.ts';
+import { machineTrust, TrustStore } from './trust-store.ts';
 import type { SecureServer } from './upstream-address.ts';
 
 /** What opens connections of one kind to one server. */
@@ -51,7 +52,7 @@ export interface TlsDialerOptions {
   readonly clock: Clock;
   /** Application protocols to offer (ALPN), the best first; the server may choose none. */
   readonly protocols: readonly string[];
-  /** PEM certificates to trust in place of the built-in ones, for tests and company networks. */
+  /** PEM certificates to trust in place of those of the machine, for tests. */
   readonly authorities?: readonly string[] | undefined;
 }
 
@@ -78,10 +79,12 @@ export class TlsDialer implements Dialer {
   #failedInTurn = 0;
   pauseUntilUs = 0;
   #session: Buffer | null = null;
-  #context: SecureContext | null = null;
+  readonly #trust: TrustStore;
 
   constructor(options: TlsDialerOptions) {
     this.#options = options;
+    const { authorities } = options;
+    this.#trust = authorities === undefined ? machineTrust : new TrustStore(authorities);
     const { host, addresses } = options.server;
     this.#addresses = isIP(host) > 0 && addresses.length === 0 ? [host] : addresses;
   }
@@ -114,7 +117,8 @@ export class TlsDialer implements Dialer {
     const address = this.#addresses[this.#next % Math.max(this.#addresses.length, 1)];
     const startedUs = this.#options.clock.nowUs();
     if (address === undefined || startedUs < this.pauseUntilUs) return null;
-    const socket = this.#connect(address);
+    const { context } = this.#trust;
+    const socket = this.#connect(address, context);
     socket.unref();
     socket.setNoDelay(true);
     let isReady = false;
@@ -123,7 +127,7 @@ export class TlsDialer implements Dialer {
       failure ??= error;
     });
     socket.on('close', () => {
-      if (!isReady) this.#failed(failure, startedUs);
+      if (!isReady) this.#failed(failure, startedUs, context);
     });
     let session: Buffer | null = null;
     socket.on('session', (ticket) => {
@@ -145,18 +149,14 @@ export class TlsDialer implements Dialer {
     return socket;
   }
 
-  #connect(address: string): TLSSocket {
+  #connect(address: string, secureContext: SecureContext): TLSSocket {
     const tls = process.getBuiltinModule('node:tls');
-    const { server, protocols, authorities } = this.#options;
+    const { server, protocols } = this.#options;
     const { certificateName, pins, port } = server;
-    this.#context ??= tls.createSecureContext({
-      minVersion: 'TLSv1.2',
-      ...(authorities === undefined ? {} : { ca: [...authorities] }),
-    });
     return tls.connect({
       host: address,
       port,
-      secureContext: this.#context,
+      secureContext,
       minVersion: 'TLSv1.2',
       // A pinned key needs no authority and no date. RFC 7858 §4.2.
       rejectUnauthorized: pins.length === 0,
@@ -169,10 +169,12 @@ export class TlsDialer implements Dialer {
   }
 
   /** @param error  null when we closed it ourselves */
-  #failed(error: NodeJS.ErrnoException | null, startedUs: number): void {
+  #failed(error: NodeJS.ErrnoException | null, startedUs: number, used: SecureContext): void {
     const { server, owner, clock } = this.#options;
     const nowUs = clock.nowUs();
     if (error === null && nowUs - startedUs < GIVEN_UP_US) return;
+    // An authority of the machine vouches for it, perhaps: the next connection tells.
+    if (this.#trust.refresh(error, used)) return;
     this.#next++;
     this.#session = null;
     this.#failedInTurn++;

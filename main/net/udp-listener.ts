@@ -46,7 +46,7 @@ export async function openUdpListener(options: ListenerOptions): Promise<Listene
   await new Promise<void>((resolve, reject) => {
     socket.once('error', (cause: NodeJS.ErrnoException) => {
       socket.close();
-      reject(bindError(cause, 'udp', address, port));
+      reject(bindError(cause, 'udp', address, port, 'dns', options.isRetry));
     });
     socket.bind({ address, port, exclusive: true }, () => {
       socket.removeAllListeners('error');

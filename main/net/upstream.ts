@@ -24,7 +24,7 @@ export interface UpstreamPorts {
   readonly clock: Clock;
   /** Sockets for plain servers; of node:dgram when not given. Whoever gave it closes it. */
   readonly udp?: UdpClient | undefined;
-  /** PEM certificates to trust in place of the built-in ones. */
+  /** PEM certificates to trust in place of those of the machine, for tests. */
   readonly authorities?: readonly string[] | undefined;
   /** A connection failed or an answer was refused: why; null when it is over. Changes only. */
   readonly onTrouble?: ((upstream: string, reason: string | null) => void) | undefined;

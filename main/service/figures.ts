@@ -22,6 +22,7 @@ export function totalsOf(counters: CounterSnapshot): Totals {
     stale: counters.stale,
     logged: counters.logged,
     logDropped: counters.logDropped,
+    denied: counters.denied,
   };
 }
 

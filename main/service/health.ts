@@ -23,6 +23,8 @@ export interface HealthInput {
   readonly log: LogState;
   readonly lists: readonly ListStatus[];
   readonly blockedNames: number;
+  /** Address of the last client outside `dns.allow`, as the log may show it; '' for none. */
+  readonly lastDenied: string;
 }
 
 export interface HealthReport {
@@ -36,6 +38,7 @@ interface Sample {
   readonly failed: number;
   readonly upstreamAnswered: number;
   readonly logDropped: number;
+  readonly denied: number;
 }
 
 export class Health {
@@ -72,8 +75,8 @@ export class Health {
   /** Takes a read-out of the counters; called every few seconds. */
   sample(counters: CounterSnapshot): void {
     const atMs = this.#clock.monotonicMs();
-    const { failed, upstreamAnswered, logDropped } = counters;
-    this.#samples.push({ atMs, failed, upstreamAnswered, logDropped });
+    const { failed, upstreamAnswered, logDropped, denied } = counters;
+    this.#samples.push({ atMs, failed, upstreamAnswered, logDropped, denied });
     // The newest sample that is older than the window stays: it is where the window begins.
     const begin = this.#samples.findLastIndex((sample) => sample.atMs <= atMs - LATELY_MS);
     if (begin > 0) this.#samples.splice(0, begin);
@@ -93,6 +96,7 @@ export class Health {
     const notices = [
       ...this.#notices.values(),
       ...this.#dropNotices(),
+      ...this.#deniedNotices(input.lastDenied),
       ...input.log.notices,
       ...listNotices(input),
     ];
@@ -120,7 +124,17 @@ export class Health {
     ];
   }
 
-  #lately(key: 'failed' | 'upstreamAnswered' | 'logDropped'): number {
+  #deniedNotices(last: string): string[] {
+    const denied = this.#lately('denied');
+    if (denied === 0) return [];
+    const who = last === '' ? '' : `, the last one from ${last}`;
+    return [
+      `${String(denied)} questions of clients outside dns.allow were dropped in the last minute` +
+        `${who}. To answer them, add their network to dns.allow.`,
+    ];
+  }
+
+  #lately(key: 'failed' | 'upstreamAnswered' | 'logDropped' | 'denied'): number {
     const first = this.#samples[0];
     const last = this.#samples.at(-1);
     return first && last ? Math.max(0, last[key] - first[key]) : 0;

@@ -4,6 +4,7 @@
  */
 import type { Config } from '../contract/config.ts';
 import { LIMITS } from '../contract/limits.ts';
+import { isAskable } from '../net/system-servers.ts';
 import { isSecure, parseUpstream } from '../net/upstream-address.ts';
 
 export interface NetworkFacts {
@@ -91,13 +92,11 @@ function normal(suffix: string): string {
   return suffix.toLowerCase().replace(/\.$/, '');
 }
 
-/** False for what is no plain server, such as a link-local address, and for ourselves. */
+/** False for what is no plain server, for a link-local address without its link, and for ourselves. */
 function isUsable(text: string, own: readonly string[]): boolean {
   try {
     const server = parseUpstream(text);
-    if (isSecure(server)) return false;
-    const host = server.address.includes(':') ? `[${server.address}]` : server.address;
-    return !own.includes(`${host}:${String(server.port)}`);
+    return !isSecure(server) && isAskable(server, own);
   } catch {
     // Something that the network said and we cannot ask.
     return false;

@@ -15,7 +15,10 @@ import type { UpstreamState } from '../net/upstream.ts';
 
 /** The engine in its threads (dataplane/data-plane.ts). */
 export interface PlanePart {
+  /** Addresses that are served now. */
   readonly listening: readonly string[];
+  /** All addresses that are to be listened on, also those that are not there. */
+  readonly own: readonly string[];
   /** Servers in use, "system" replaced; the log's upstream index counts in this list. */
   readonly upstreams: readonly string[];
   readonly threads: number;
@@ -27,7 +30,11 @@ export interface PlanePart {
   setUpstreams(upstreams: readonly string[], use: UpstreamUse): void;
   /** For another network: new upstream sockets, health forgotten, what is in flight sent again. */
   resetUpstreams(): void;
+  /** Listens on what can be listened on now. @param hasChanged  the machine's addresses are others */
+  lookAtListeners(hasChanged: boolean): void;
   counters(): CounterSnapshot;
+  /** The client that `dns.allow` kept out last, 16 bytes; null when there was none. */
+  lastDenied(): Uint8Array | null;
   latency(): { readonly local: Latency; readonly upstream: Latency };
   /** Answers by bucket, summed over threads; buckets as in contract/counters.ts. */
   histograms(): Readonly<Record<HistogramName, ArrayLike<number>>>;

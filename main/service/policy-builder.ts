@@ -3,10 +3,13 @@
  * data-plane thread. Called by the service whenever one of them changes; pure.
  */
 import type { Config } from '../contract/config.ts';
+import { LOCAL_NETWORKS } from '../contract/filter-words.ts';
 import type { FiltersMessage, PolicyMessage } from '../dataplane/messages.ts';
+import type { Network } from '../engine/policy.ts';
 import type { RuleBuffers } from '../engine/rule-set.ts';
 import { probeZone } from '../engine/special-zones.ts';
 import { compileFirstRules, listFirstRules } from './first-rules.ts';
+import { homeNames } from './home-names.ts';
 import { parseNetworks } from './networks.ts';
 import type { TemporaryRule } from './temporary-rules.ts';
 
@@ -23,6 +26,8 @@ export interface PolicyParts {
   readonly lists: RuleBuffers;
   /** Id of this run, for the takeover's probe names. */
   readonly instance: string;
+  /** Networks of this machine's interfaces, as localNetworks finds them. */
+  readonly networks?: readonly Network[];
   /** Policies, services, clients, local records; as Filters.build makes them. */
   readonly filters?: FiltersMessage | undefined;
 }
@@ -35,9 +40,11 @@ export function buildPolicy({
   temporary = [],
   lists,
   instance,
+  networks = [],
   filters,
 }: PolicyParts): PolicyMessage {
   const { blocking, cache, dns, limits, log, rebinding } = config;
+  const home = homeNames();
   const first = compileFirstRules(listFirstRules(config.rules, temporary));
   return {
     version,
@@ -60,10 +67,11 @@ export function buildPolicy({
     rebinding: {
       enabled: rebinding.enabled,
       sharedSpace: rebinding.sharedSpace,
-      allow: rebinding.allow,
+      allow: [...rebinding.allow, ...home.devices],
+      publicTlds: home.publicTlds,
     },
     access: {
-      allow: parseNetworks(dns.allow),
+      allow: [...parseNetworks(dns.allow), ...(dns.allow.includes(LOCAL_NETWORKS) ? networks : [])],
       exempt: parseNetworks(limits.exempt),
       queriesPerSecond: limits.clientQueriesPerSecond,
     },

@@ -5,6 +5,8 @@
  */
 import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
 import type { LiveUpdate, MethodOutput, QueueStatus, Status } from '../contract/methods.ts';
+import { maskAddress } from '../engine/tally.ts';
+import { addressText } from '../log/address-text.ts';
 import type { ServiceClock } from './clock.ts';
 import type { ConfigStore } from './config-store.ts';
 import { planeQueues, totalsOf } from './figures.ts';
@@ -66,8 +68,9 @@ export class Reports {
   }
 
   health(): HealthReport {
-    const { health, log, lists } = this.#parts;
+    const { health, log, lists, plane, store } = this.#parts;
     return health.report({
+      lastDenied: shownAddress(plane.lastDenied(), store.config.log.mode),
       log: log.state,
       lists: lists.statuses(),
       blockedNames: lists.nameCount,
@@ -152,4 +155,11 @@ export class Reports {
     const fromDoors = this.#doorQueues.map((read) => read());
     return [...planeQueues(counters, plane.threads, logRing()), ...fromDoors];
   }
+}
+
+/** An address as far as the log shows it; '' for none. */
+function shownAddress(address: Uint8Array | null, mode: 'full' | 'anonymous' | 'off'): string {
+  if (address === null || mode === 'off') return '';
+  const shown = mode === 'full' ? address : maskAddress(address, new Uint8Array(16));
+  return addressText(shown, 0);
 }

@@ -39,11 +39,14 @@ import type { Uploads } from './uploads.ts';
 import { restartNotice } from './restart-notice.ts';
 import type { AddressBook } from './address-book.ts';
 import { hostsToResolve, upstreamUse } from './upstream-notices.ts';
+import type { Surroundings } from './surroundings.ts';
 import type { TemporaryRules } from './temporary-rules.ts';
 import type { UpstreamNotices } from './upstream-notices.ts';
 
 /** Time between two samples of the counters for the health report. */
 const SAMPLE_MS = 5_000;
+/** Time between two looks at the network. */
+const LOOK_MS = 1_000;
 /** Longest timer for a schedule. */
 const EDGE_WAIT_MS_MAX = 60 * 60_000;
 
@@ -67,6 +70,8 @@ export interface ServiceOptions extends ReportParts {
   /** Compiles policies, services, clients and records; has built those of `policy`. */
   readonly filters: Filters;
   readonly neighbours?: NeighbourSources;
+  /** What the machine has around it; `policy` was made with its networks. */
+  readonly surroundings: Surroundings;
 }
 
 type AllHandlers = {
@@ -97,6 +102,7 @@ export class Service implements ServiceClient {
   #compiledRules: readonly string[];
   #policy: PolicyMessage;
   #cancelSample: () => void = () => undefined;
+  #cancelLook: () => void = () => undefined;
   #cancelEdge: () => void = () => undefined;
   readonly #neighbours: Neighbours;
   #closed = false;
@@ -107,7 +113,7 @@ export class Service implements ServiceClient {
     this.#policy = policy;
     this.#startedWith = store.config;
     this.#settings = store.config;
-    this.#applied = store.config;
+    this.#applied = withFacts(store.config, this.#factsNow, options.plane.own);
     this.#compiledRules = store.config.rules;
     this.#reports = new Reports(options, () => this.#policy.version);
     this.#live = new LiveTopic({
@@ -134,6 +140,7 @@ export class Service implements ServiceClient {
     this.#waitForEdge();
     if (lists.table !== this.#policy.lists) this.#publish();
     this.#sample();
+    this.#look();
   }
 
   /**
@@ -185,11 +192,16 @@ export class Service implements ServiceClient {
     this.#dropSockets(this.#options.network.look());
   }
 
-  /** As `networkChanged`, when the addresses show that something has changed. */
+  /** As `networkChanged`, when something has changed; takes what is new around us into use. */
   lookAtNetwork(): void {
     if (this.#closed) return;
-    const change = this.#options.network.look();
+    const { network, surroundings, plane } = this.#options;
+    const change = network.look();
     if (change !== 'none') this.#dropSockets(change);
+    const { addresses, networks, servers } = surroundings.look(plane.own);
+    plane.lookAtListeners(addresses);
+    if (servers) this.#apply(this.#settings);
+    else if (networks) this.#publish();
   }
 
   /** Takes what the network says of itself, a part at a time. */
@@ -199,6 +211,9 @@ export class Service implements ServiceClient {
     const known = this.#facts;
     this.#facts = { ...known, ...facts };
     if (!differ(known, this.#facts)) return;
+    // What the system names itself may have changed while it did not count.
+    if (this.#facts.systemServers === null)
+      this.#options.surroundings.look(this.#options.plane.own);
     if (wasPortal !== (this.#facts.portalServers !== null)) this.#options.plane.flushCache();
     this.#apply(this.#settings);
   }
@@ -220,6 +235,7 @@ export class Service implements ServiceClient {
 
   /** Reads the settings file again. @throws AppError CONFIG_INVALID; shown in health meanwhile */
   async reload(): Promise<void> {
+    this.lookAtNetwork();
     try {
       await this.#options.store.reload();
       this.setProblem('settings', null);
@@ -264,6 +280,7 @@ export class Service implements ServiceClient {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelSample();
+    this.#cancelLook();
     this.#cancelEdge();
     this.#neighbours.close();
     this.#reports.close();
@@ -326,7 +343,7 @@ export class Service implements ServiceClient {
   #apply(settings: Config): void {
     const { plane, lists, log, setBootstrap, addressBook, upstreamNotices } = this.#options;
     const before = this.#applied;
-    const config = withFacts(settings, this.#facts, plane.listening);
+    const config = withFacts(settings, this.#factsNow, plane.own);
     this.#applied = config;
     if (differ(before.dns.bootstrap, config.dns.bootstrap)) setBootstrap(config.dns.bootstrap);
     if (differ(upstreamSettings(before), upstreamSettings(config))) {
@@ -342,6 +359,15 @@ export class Service implements ServiceClient {
     }
     this.#neighbours.watch(needsNeighbours(config));
     this.#publish();
+  }
+
+  /** What the network says; without a takeover the system's servers are those that it names now. */
+  get #factsNow(): NetworkFacts {
+    const { systemServers } = this.#facts;
+    return {
+      ...this.#facts,
+      systemServers: systemServers ?? this.#options.surroundings.servers,
+    };
   }
 
   #dropSockets(change: NetworkChange): void {
@@ -365,6 +391,7 @@ export class Service implements ServiceClient {
       rules,
       temporary: temporary.all,
       lists: lists.table,
+      networks: this.#options.surroundings.networks,
       filters: this.#options.filters.build(this.#applied, {
         listNames: lists.listNames,
         nowMs: clock.wallMs(),
@@ -413,9 +440,15 @@ export class Service implements ServiceClient {
       this.#sample();
     });
     health.sample(plane.counters());
-    this.lookAtNetwork();
     upstreamNotices.lookAtClock(this.#applied, clock.wallMs());
     this.#switchSchedules();
     this.#options.temporary.lookAtClock();
+  }
+  /** Every second, since nobody tells what the system's files and links do. */
+  #look(): void {
+    this.lookAtNetwork();
+    this.#cancelLook = this.#options.clock.after(LOOK_MS, () => {
+      this.#look();
+    });
   }
 }

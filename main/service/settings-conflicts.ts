@@ -5,6 +5,7 @@
 import { networkInterfaces } from 'node:os';
 import type { Config, ListSource } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
+import { LOCAL_NETWORKS } from '../contract/filter-words.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { quote, type Finding } from '../contract/schema-text.ts';
 import { writeName } from '../engine/name.ts';
@@ -175,7 +176,9 @@ function networkConflict({ dns, limits }: Config): Finding | undefined {
     [['limits', 'exempt'], limits.exempt],
   ];
   for (const [path, texts] of places) {
-    const index = texts.findIndex((text) => parseNetwork(text) === undefined);
+    const index = texts.findIndex((text) => {
+      return text !== LOCAL_NETWORKS && parseNetwork(text) === undefined;
+    });
     if (index < 0) continue;
     return bad([...path, index], texts[index], 'a network such as 192.168.0.0/16 or fd00::/8');
   }

@@ -10,6 +10,7 @@ import type { TestContext } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { DataPlane } from '../../main/dataplane/data-plane.ts';
 import type { DataPlaneOptions } from '../../main/dataplane/data-plane.ts';
+import type { UnservedEndpoint } from '../../main/dataplane/listeners.ts';
 import type { PolicyMessage, UpstreamNews } from '../../main/dataplane/messages.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import { LogRing } from '../../main/log/ring.ts';
@@ -231,21 +232,49 @@ test('a thread that cannot get its port back tries until it can', async (t) => {
   assert.equal(address, '0.0.0.0');
 });
 
-test('a port in use: start fails with the reason, and nothing is left running', async (t) => {
-  const workers = watchThreads(t);
+async function takenPort(t: TestContext): Promise<{ endpoint: string; free(): Promise<void> }> {
   const holder = createServer().listen(0, '127.0.0.1');
   await once(holder, 'listening');
-  t.after(() => holder.close());
-  const { port } = holder.address() as AddressInfo;
-  await assert.rejects(
-    start(t, ['127.0.0.1:9'], { listen: ['127.0.0.1:0', `127.0.0.1:${String(port)}`] }),
-    {
-      code: 'PORT_IN_USE',
-      message: new RegExp(`127\\.0\\.0\\.1:${String(port)} \\(TCP\\)`),
-    },
-  );
+  const free = async (): Promise<void> => {
+    if (!holder.listening) return;
+    holder.close();
+    await once(holder, 'close');
+  };
+  t.after(free);
+  return { endpoint: `127.0.0.1:${String((holder.address() as AddressInfo).port)}`, free };
+}
+
+test('a port in use: start fails with the reason, and nothing is left running', async (t) => {
+  const workers = watchThreads(t);
+  const { endpoint } = await takenPort(t);
+  await assert.rejects(start(t, ['127.0.0.1:9'], { listen: [endpoint] }), {
+    code: 'PORT_IN_USE',
+    message: new RegExp(`${endpoint.replaceAll('.', '\\.')} \\(TCP\\)`),
+  });
   assert.equal(workers.length, 1);
   assert.equal(workers[0]?.threadId, -1);
+});
+
+test('a port in use keeps no other address from serving', async (t) => {
+  const upstream = await FakeUpstream.open(t, answerByName);
+  const { endpoint } = await takenPort(t);
+  const told: (readonly UnservedEndpoint[])[] = [];
+  const { plane } = await start(t, [upstream.endpoint], {
+    listen: [endpoint, '127.0.0.1:0'],
+    onUnserved: (unserved) => told.push(unserved),
+  });
+  const [served = '', ...others] = plane.listening;
+  assert.deepEqual(others, []);
+  assert.equal(addressIn(await askUdp(served, 'blocked.example')), '0.0.0.0');
+  assert.deepEqual(
+    told.map((unserved) => unserved.map((one) => one.endpoint)),
+    [[endpoint]],
+  );
+  assert.match(told[0]?.[0]?.reason ?? '', /it is used by this process/);
+  // A thread that starts anew listens on the same port.
+  plane.lookAtListeners(true);
+  await plane.settled();
+  assert.deepEqual(plane.listening, [served]);
 });
 
 test('wrong addresses are refused before any thread starts', async (t) => {

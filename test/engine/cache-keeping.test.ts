@@ -193,3 +193,44 @@ describe('keeping answers over a restart', () => {
     assert.equal(new EngineHarness().engine.restoreCache(image), 0);
   });
 });
+
+describe('a question in flight while answers are forgotten', () => {
+  const other = (query: Uint8Array) => replyTo(query, { answers: [a(300, 198, 51, 100, 9)] });
+
+  for (const [title, forget] of [
+    ['below a suffix', (harness) => harness.engine.flushCacheOf('corp.example', true)],
+    ['of all names', (harness) => harness.engine.flushCache()],
+  ] as [string, (harness: EngineHarness) => unknown][]) {
+    test(`${title}: its answer is given, but neither kept nor shared`, () => {
+      const harness = new EngineHarness();
+      assert.equal(harness.send(question('host.corp.example', 'A')), 'later');
+      forget(harness);
+      // The servers are others now: whoever asks from here on gets their answer.
+      assert.equal(harness.send(question('host.corp.example', 'A')), 'later');
+      assert.equal(harness.exchange.count, 2);
+      harness.exchange.answer(oneA);
+      harness.exchange.answer(other);
+      const given = harness.client.late.map((answer) => records(answer, 'answers')[0]);
+      assert.deepEqual(given, [
+        'host.corp.example A 300 192.0.2.1',
+        'host.corp.example A 300 198.51.100.9',
+      ]);
+      const kept = harness.engine.inspectCache('host.corp.example');
+      assert.deepEqual(
+        kept.map((item) => item.records[0]?.data),
+        ['198.51.100.9'],
+      );
+    });
+
+    test(`${title}: its failure is not remembered`, () => {
+      const harness = new EngineHarness();
+      assert.equal(harness.send(question('host.corp.example', 'A')), 'later');
+      forget(harness);
+      harness.exchange.fail();
+      assert.equal(header(harness.client.late.pop() as Uint8Array).rcode, 2);
+      const answer = harness.resolve('host.corp.example', 'A', other);
+      assert.equal(header(answer).counts[1], 1);
+      assert.equal(harness.counter('pending'), 0);
+    });
+  }
+});

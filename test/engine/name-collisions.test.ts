@@ -51,7 +51,10 @@ function hashOf(name: string): number {
 }
 
 const none = new SuffixSet([]);
-const guard = { enabled: false, sharedSpace: false, allow: none, suffixes: none };
+const guard = {
+  ...{ enabled: false, sharedSpace: false, publicTlds: '' },
+  ...{ allow: none, suffixes: none },
+};
 const limits = { ttlMinSeconds: 0, ttlMaxSeconds: 86_400 };
 const [asked = '', twin = ''] = collidingNames('example', 1);
 

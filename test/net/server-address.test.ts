@@ -90,6 +90,26 @@ test('the system servers: real ones first, those behind a stub next, never ourse
   assert.deepEqual(addresses(['127.0.0.1:5353'], local), ['127.0.0.1:53', '[::1]:53']);
   assert.deepEqual(addresses(['0.0.0.0:53', '[::]:53'], local), []);
   assert.deepEqual(addresses([], missing), []);
+  // Routers announce link-local servers; without the link they lead nowhere.
+  const scoped = await file(
+    'scoped',
+    'nameserver fe80::1%eth0\nnameserver fe80::2\nnameserver FE90::3\n',
+  );
+  assert.deepEqual(addresses([], scoped), ['[fe80::1%eth0]:53']);
+  assert.deepEqual(addresses(['[fe80::1%eth0]:53'], scoped), []);
+  // A wildcard listener of one family does not take the other's.
+  assert.deepEqual(addresses(['0.0.0.0:53'], local), ['[::1]:53']);
+});
+
+test('a link-local address has its link with it', () => {
+  const listen = { address: 'fe80::1%eth0', port: 53, family: 6 };
+  assert.deepEqual(parseListen('[fe80::1%eth0]:53'), listen);
+  for (const text of ['fe80::1%eth0', '[fe80::1%eth0]', 'udp://[fe80::1%eth0]:53']) {
+    assert.deepEqual(parseServer(text), { ...listen, transport: 'udp' }, text);
+    assert.equal(formatServer(parseServer(text)), '[fe80::1%eth0]:53');
+  }
+  assert.throws(() => parseServer('[fe80::1%]'), { code: 'CONFIG_INVALID' });
+  assert.throws(() => parseListen('[127.0.0.1%eth0]:53'), { code: 'CONFIG_INVALID' });
 });
 
 test('a server that is named twice is asked once', () => {

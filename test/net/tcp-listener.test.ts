@@ -6,9 +6,10 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { AppError } from '../../main/contract/errors.ts';
 import { LIMITS } from '../../main/contract/limits.ts';
+import { parseAddress } from '../../main/net/client-address.ts';
 import type { Listener } from '../../main/net/packet-handler.ts';
+import { TCP_BOUNDS, TcpClients, type TcpBounds } from '../../main/net/tcp-clients.ts';
 import { openTcpListener } from '../../main/net/tcp-listener.ts';
-import type { TcpBounds } from '../../main/net/tcp-listener.ts';
 import { askTcp, framed, question, readAnswer, TcpClient } from '../support/dns-client.ts';
 import { EchoEngine, TestCounters } from '../support/net-fakes.ts';
 
@@ -16,7 +17,7 @@ interface Setup {
   engine: EchoEngine;
   counters: TestCounters;
   listener: Listener;
-  readonly connect: () => Promise<TcpClient>;
+  readonly connect: (from?: string) => Promise<TcpClient>;
 }
 
 async function open(
@@ -30,8 +31,8 @@ async function open(
   const options = { engine, counters, address, port, reusePort: false };
   const listener = await openTcpListener(options, bounds);
   t.after(() => listener.close());
-  const connect = async (): Promise<TcpClient> => {
-    const client = await TcpClient.open(listener.endpoint);
+  const connect = async (from?: string): Promise<TcpClient> => {
+    const client = await TcpClient.open(listener.endpoint, from);
     t.after(() => {
       client.destroy();
     });
@@ -212,18 +213,107 @@ test('the bound on all connections counts every listener of the thread', async (
   const counters = new TestCounters();
   const engine = new EchoEngine();
   const bounds = { connectionsMax: 2 };
-  const options = { engine, counters, port: 0, reusePort: false };
+  const options = { engine, counters, port: 0, reusePort: false, tcpClients: new TcpClients() };
   const one = await openTcpListener({ ...options, address: '127.0.0.1' }, bounds);
   const two = await openTcpListener({ ...options, address: '::1' }, bounds);
   t.after(() => Promise.all([one.close(), two.close()]));
-  const clients = await Promise.all(
-    [one, one, two].map(({ endpoint }) => TcpClient.open(endpoint)),
-  );
+  const clients: TcpClient[] = [];
   t.after(() => {
     for (const client of clients) client.destroy();
   });
-  await until(() => counters.get('tcpRefused') === 1);
+  for (const { endpoint } of [one, one, two]) clients.push(await TcpClient.open(endpoint));
+  await clients[0]?.closed();
+  await until(() => counters.get('tcpEvicted') === 1);
   assert.equal(counters.get('tcpConnections'), 2);
+  assert.equal(counters.get('tcpRefused'), 0);
+});
+
+async function isAnswered(client: TcpClient, name: string): Promise<void> {
+  client.send(question(name));
+  assert.equal(nameIn(await client.next()), name);
+}
+
+test('connections held by one host keep nobody else out: the one unused longest goes', async (t) => {
+  const { connect, counters } = await open(t, { connectionsMax: 6 });
+  const hogs: TcpClient[] = [];
+  for (let count = 0; count < 6; count++) hogs.push(await connect('127.0.0.2'));
+  await isAnswered(hogs[0] as TcpClient, 'used.example');
+  await isAnswered(await connect('127.0.0.3'), 'other.example');
+  await isAnswered(await connect('127.0.0.4'), 'third.example');
+  await Promise.all([hogs[1]?.closed(), hogs[2]?.closed()]);
+  await isAnswered(hogs[0] as TcpClient, 'still.example');
+  const figures = (['tcpConnections', 'tcpEvicted', 'tcpRefused'] as const).map((name) =>
+    counters.get(name),
+  );
+  assert.deepEqual(figures, [6, 2, 0]);
+});
+
+test('halves of questions sent byte by byte are no activity', async (t) => {
+  const { connect } = await open(t, { connectionsMax: 4 });
+  const hogs: TcpClient[] = [];
+  for (let count = 0; count < 4; count++) hogs.push(await connect('127.0.0.2'));
+  for (const byte of framed(question('slow.example')).subarray(0, -1)) {
+    for (const hog of hogs) hog.socket.write(Buffer.of(byte));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  for (let last = 3; last < 6; last++) {
+    await isAnswered(await connect(`127.0.0.${String(last)}`), 'other.example');
+  }
+  await Promise.all(hogs.slice(0, 3).map((hog) => hog.closed()));
+});
+
+test('questions that wait upstream hold a place only while nobody holds far less', async (t) => {
+  const { engine, connect, counters } = await open(t, { connectionsMax: 3 });
+  const hogs: TcpClient[] = [];
+  for (let count = 0; count < 3; count++) {
+    hogs.push(await connect('127.0.0.2'));
+    hogs[count]?.send(question(`late${String(count)}.example`));
+    await engine.received(count + 1);
+  }
+  await isAnswered(await connect('127.0.0.3'), 'other.example');
+  await hogs[0]?.closed();
+  // Two and one: the newcomer's would be as many as those that have something due.
+  const refused = await connect('127.0.0.2');
+  await refused.closed();
+  assert.equal(counters.get('tcpRefused'), 1);
+});
+
+test('the same host takes its own places, and hosts with one each those unused longest', async (t) => {
+  const { connect, counters } = await open(t, { connectionsMax: 3 });
+  const own = [await connect('127.0.0.2'), await connect('127.0.0.2')];
+  const other = await connect('127.0.0.3');
+  await isAnswered(await connect('127.0.0.2'), 'own.example');
+  await own[0]?.closed();
+  await isAnswered(other, 'kept.example');
+  await isAnswered(await connect('127.0.0.4'), 'fourth.example');
+  await own[1]?.closed();
+  await isAnswered(other, 'again.example');
+  await isAnswered(await connect('127.0.0.5'), 'fifth.example');
+  assert.equal(counters.get('tcpRefused'), 0);
+});
+
+test('the addresses of an IPv6 /64 are one client, those of IPv4 are not', () => {
+  const clients = new TcpClients();
+  const bounds = { ...TCP_BOUNDS, connectionsMax: 8 };
+  const evicted: string[] = [];
+  let activeMs = 0;
+  const connect = (text: string): boolean => {
+    const address = new Uint8Array(16);
+    parseAddress(text, address);
+    if (!clients.admit(address, text, bounds)) return false;
+    const evict = () => evicted.push(text);
+    clients.opened({ address, addressText: text, isIdle: true, activeMs: activeMs++, evict });
+    return true;
+  };
+  for (const v4 of ['192.0.2.1', '192.0.2.2', '192.0.2.2']) assert.ok(connect(v4));
+  for (let host = 1; host <= 5; host++) assert.ok(connect(`2001:db8:0:1::${String(host)}`));
+  assert.ok(connect('2001:db8:0:2::1'));
+  assert.ok(connect('2001:db8:0:1::6'));
+  assert.ok(connect('192.0.2.3'));
+  assert.deepEqual(
+    evicted,
+    [1, 2, 3].map((host) => `2001:db8:0:1::${String(host)}`),
+  );
 });
 
 test('a client that vanishes leaves nothing behind', async (t) => {

@@ -127,6 +127,7 @@ export function fakeStatus(nowMs: number): Status {
       stale: 0,
       logged: 48_210,
       logDropped: 0,
+      denied: 0,
     },
     latency,
     queues: [

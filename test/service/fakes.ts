@@ -12,6 +12,7 @@ import type { PolicyMessage } from '../../main/dataplane/messages.ts';
 import type { OwnAnswer } from '../../main/dataplane/own-question.ts';
 import type { CachedItem } from '../../main/engine/cache-view.ts';
 import type { ListMemory } from '../../main/lists/meta.ts';
+import type { Network } from '../../main/engine/policy.ts';
 import { compileRules } from '../../main/lists/rules.ts';
 import type { UpstreamState } from '../../main/net/upstream.ts';
 import type { ServiceClock } from '../../main/service/clock.ts';
@@ -27,6 +28,7 @@ import { loadServices } from '../../main/service/services.ts';
 import { Service } from '../../main/service/service.ts';
 import { TemporaryRules } from '../../main/service/temporary-rules.ts';
 import type { NetworkChange } from '../../main/service/network-watch.ts';
+import { Surroundings, type SurroundingsSources } from '../../main/service/surroundings.ts';
 import { TakeoverSwitch } from '../../main/service/takeover-switch.ts';
 import type { SystemDnsPart } from '../../main/service/takeover-switch.ts';
 import { Uploads } from '../../main/service/uploads.ts';
@@ -110,8 +112,22 @@ export class FakeNeighbours {
   }
 }
 
+/** What the machine has around it, as tests write it. */
+export class FakeSurroundings {
+  addresses = '';
+  networks: Network[] = [];
+  /** Null: "system" is left as it is. */
+  servers: string[] | null = null;
+  readonly sources: SurroundingsSources = {
+    addresses: () => this.addresses,
+    networks: () => this.networks,
+    servers: () => this.servers,
+  };
+}
+
 export class FakePlane implements PlanePart {
   readonly listening = ['127.0.0.1:5300'];
+  readonly own = this.listening;
   readonly threads = 1;
   upstreams: string[] = [];
   uses: UpstreamUse[] = [];
@@ -143,6 +159,18 @@ export class FakePlane implements PlanePart {
 
   counters(): CounterSnapshot {
     return { ...this.counts };
+  }
+
+  /** Looks at listeners, and whether the addresses had changed. */
+  looks: boolean[] = [];
+  denied: Uint8Array | null = null;
+
+  lookAtListeners(hasChanged: boolean): void {
+    this.looks.push(hasChanged);
+  }
+
+  lastDenied(): Uint8Array | null {
+    return this.denied;
   }
 
   latency() {
@@ -376,6 +404,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     }),
   });
   const network: { change: NetworkChange } = { change: 'none' };
+  const around = new FakeSurroundings();
   const systemDns = new FakeSystemDns();
   const takeover = new TakeoverSwitch({
     ...{ systemDns, clock, health },
@@ -401,9 +430,20 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
     upstreamNotices: new UpstreamNotices(health),
     network: { look: () => network.change },
     neighbours: neighbours.sources,
+    surroundings: new Surroundings(plane.own, around.sources),
   });
   late.service = service;
   const made = { service, plane, lists, log, health, store, protection, temporary, file };
-  const rest = { renewed, bootstraps, hosts, clock, neighbours, takeover, systemDns, network };
+  const rest = {
+    renewed,
+    bootstraps,
+    hosts,
+    clock,
+    neighbours,
+    takeover,
+    systemDns,
+    network,
+    around,
+  };
   return { ...made, ...rest };
 }

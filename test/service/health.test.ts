@@ -20,7 +20,7 @@ function list(values: Partial<ListStatus>): ListStatus {
 }
 
 function report(health: Health, input: Partial<HealthInput> = {}) {
-  return health.report({ log, lists: [], blockedNames: 1, ...input });
+  return health.report({ log, lists: [], blockedNames: 1, lastDenied: '', ...input });
 }
 
 test('well without problems', () => {

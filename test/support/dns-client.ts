@@ -108,9 +108,11 @@ export class TcpClient {
   #hasEnded = false;
   #wake: () => void = () => undefined;
 
-  static async open(endpoint: string): Promise<TcpClient> {
+  /** @param localAddress  to come from, such as 127.0.0.7; the system's choice when not given */
+  static async open(endpoint: string, localAddress?: string): Promise<TcpClient> {
     const { address, port } = splitEndpoint(endpoint);
-    const socket = connect({ host: address, port, noDelay: true });
+    const from = localAddress === undefined ? {} : { localAddress };
+    const socket = connect({ host: address, port, noDelay: true, ...from });
     const client = new TcpClient(socket);
     await once(socket, 'connect', { signal: AbortSignal.timeout(TIMEOUT_MS) });
     return client;

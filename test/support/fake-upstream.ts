@@ -45,6 +45,8 @@ export interface Sending {
 
 export interface FakeOptions {
   readonly address?: string;
+  /** Default: one that the system chooses. */
+  readonly port?: number;
   /** False leaves the TCP port closed. */
   readonly tcp?: boolean;
   /** False leaves the UDP port closed. */
@@ -75,7 +77,7 @@ export class FakeUpstream extends EventEmitter {
     const type = address.includes(':') ? 'udp6' : 'udp4';
     for (;;) {
       const server = createServer();
-      server.listen(0, address);
+      server.listen(options.port ?? 0, address);
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;
       // A burst of a test must not be lost in the kernel's ordinary buffer.

@@ -6,7 +6,8 @@ import { COUNTER, COUNTER_BLOCK_SLOTS, type CounterName } from '../../main/contr
 import { Engine } from '../../main/engine/engine.ts';
 import { systemClock } from '../../main/net/clock.ts';
 import { CryptoRandom } from '../../main/net/random.ts';
-import { openTcpListener, type TcpBounds } from '../../main/net/tcp-listener.ts';
+import type { TcpBounds } from '../../main/net/tcp-clients.ts';
+import { openTcpListener } from '../../main/net/tcp-listener.ts';
 import { openUdpListener } from '../../main/net/udp-listener.ts';
 import { planOf } from '../../main/net/upstream-plan.ts';
 import { UpstreamPool } from '../../main/net/upstream-pool.ts';

@@ -58,14 +58,14 @@ export function settle(question: PendingQuestion, result: ExchangeResult, parts:
   let verdict: Verdict | null = null;
   if (question.packet !== null) {
     resume(turn, question.packet, parts);
-    verdict = judge(question.hash, result, parts);
+    verdict = judge(question, result, parts);
   }
   const { waiters } = question;
   question.leave();
   for (const waiter of waiters) {
     resumeWaiter(turn, waiter, parts);
     turn.upstream = result.upstream;
-    verdict ??= judge(question.hash, result, parts);
+    verdict ??= judge(question, result, parts);
     const written =
       waiter.chain === null
         ? write(turn, question.hash, verdict, result, parts)
@@ -87,7 +87,7 @@ export function settleLate(question: PendingQuestion, result: ExchangeResult, pa
   resume(turn, question.packet, parts);
   const again = pending.find(turn.query, question.hash);
   if (again !== null) settle(again, result, parts);
-  else judge(question.hash, result, parts);
+  else judge(question, result, parts);
 }
 
 /** The upstreams take long: those who wait get the stale answer, and the question stays open. */
@@ -135,18 +135,18 @@ function resumeWaiter(turn: Turn, waiter: Waiter, parts: Parts): void {
 }
 
 /** Reads the reply and stores it, or remembers the failure. The turn holds the first query. */
-function judge(hash: number, result: ExchangeResult, parts: Parts): Verdict {
+function judge(question: PendingQuestion, result: ExchangeResult, parts: Parts): Verdict {
   const { turn, cache, reader, policy } = parts;
   const { query, tick } = turn;
   if (result.reply !== null && reader.read(result.reply, query, policy.cache)) {
     parts.downUntilTick = 0;
     const { rcode, ede } = reader.answer;
     if (isFailure(rcode)) {
-      return fail(hash, rcode, ede === EDE.none ? EDE.noReachableAuthority : ede, parts);
+      return fail(question, rcode, ede === EDE.none ? EDE.noReachableAuthority : ede, parts);
     }
     const answer = inspected(parts);
-    if (answer === null) return fail(hash, RCODE.servFail, EDE.other, parts);
-    cache.store(query, hash, tick, answer);
+    if (answer === null) return fail(question, RCODE.servFail, EDE.other, parts);
+    if (!question.isOutdated) cache.store(query, question.hash, tick, answer);
     return { answer, rcode, ede };
   }
   // One question that nobody answers says nothing of others.
@@ -158,14 +158,24 @@ function judge(hash: number, result: ExchangeResult, parts: Parts): Verdict {
     return { answer: null, rcode: RCODE.servFail, ede: EDE.networkError };
   }
   const seconds = result.reply === null ? NO_REPLY_SECONDS : FAILURE_SECONDS;
-  cache.storeFailure(query, hash, tick, seconds, RCODE.servFail, failureReason(result));
+  keepFailure(question, seconds, RCODE.servFail, failureReason(result), parts);
   return { answer: null, rcode: RCODE.servFail, ede: EDE.noReachableAuthority };
 }
 
-function fail(hash: number, rcode: number, ede: number, parts: Parts): Verdict {
-  const { query, tick } = parts.turn;
-  parts.cache.storeFailure(query, hash, tick, FAILURE_SECONDS, rcode, REASON.upstreamRefused);
+function fail(question: PendingQuestion, rcode: number, ede: number, parts: Parts): Verdict {
+  keepFailure(question, FAILURE_SECONDS, rcode, REASON.upstreamRefused, parts);
   return { answer: null, rcode, ede };
+}
+
+function keepFailure(
+  question: PendingQuestion,
+  seconds: number,
+  rcode: number,
+  reason: Reason,
+  { turn, cache }: Parts,
+): void {
+  if (question.isOutdated) return;
+  cache.storeFailure(turn.query, question.hash, turn.tick, seconds, rcode, reason);
 }
 
 /** The reader's answer as it may be used; null when it is none. */
