@@ -39,8 +39,8 @@ export function figuresBlock(): string {
     '',
     `Measured on ${String(machine.cores)} shared cores (${machine.cpuModel}), load generator ` +
       `included, with ${count(redline.names)} listed names and the log on; Node ${machine.node}, ` +
-      `dnsperf ${machine.generator}, commit ${redline.commit}. Memory is what is resident after ` +
-      `program code that only starting needs was handed back to the system.`,
+      `dnsperf ${machine.generator}, commit ${redline.commit}. Memory is what is resident, program ` +
+      `code included, and of it what is anonymous: held by Sluice alone.`,
     '',
     '| path | most answers a second that held | at 10,000 a second: client p50 / p99 | engine p99 | CPU | memory, of it anonymous | log lines dropped |',
     '| --- | --- | --- | --- | --- | --- | --- |',

@@ -9,6 +9,7 @@ import { isatty } from 'node:tty';
 import { parseArgs } from 'node:util';
 import type { Program } from './compose.ts';
 import { AppError, lineOf, type ErrorCode } from './contract/errors.ts';
+import { developmentVariable } from './contract/installed.ts';
 import { defaultDataDirectory } from './interfaces/data-directory.ts';
 import { keepCompiledCode } from './service/code-cache.ts';
 import { boundMemory, MemoryKeeper } from './service/memory-keeper.ts';
@@ -43,7 +44,7 @@ const NODE_MAJOR_MIN = 22;
 /** @throws AppError ARGUMENT_INVALID when this Node is too old and no add-on of its own is named */
 function requireNode(): void {
   const isOld = Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN;
-  if (!isOld || process.env['SLUICE_SQLITE_BINDING'] !== undefined) return;
+  if (!isOld || developmentVariable('SLUICE_SQLITE_BINDING') !== undefined) return;
   throw new AppError(
     'ARGUMENT_INVALID',
     `Node ${process.versions.node} is too old; use Node 22 or newer, or "npm run headless"`,

@@ -39,8 +39,15 @@ export function statusText(status: Status): string {
       `${log.mode}, ${log.state}, ${count(log.stored)} stored since start, ${bytes(log.bytes)}`,
     ],
     ['log dropped', count(totals.logDropped)],
-    ['memory', bytes(status.memory.rssBytes)],
+    ['memory', memoryText(status.memory)],
   ]);
+}
+
+function memoryText({ rssBytes, anonymousBytes }: Status['memory']): string {
+  const resident = `${bytes(rssBytes)} resident`;
+  return anonymousBytes === null
+    ? resident
+    : `${resident}, ${bytes(anonymousBytes)} of it anonymous`;
 }
 
 export function protectionText({ state, resumesAtMs }: Protection): string {

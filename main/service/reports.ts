@@ -5,6 +5,7 @@
  */
 import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
 import type { LiveUpdate, MethodOutput, QueueStatus, Status } from '../contract/methods.ts';
+import { processMemory, type ProcessMemory } from '../net/process-memory.ts';
 import type { ServiceClock } from './clock.ts';
 import type { ConfigStore } from './config-store.ts';
 import { planeQueues, totalsOf } from './figures.ts';
@@ -44,7 +45,7 @@ export interface Measurements {
   readonly healthy: boolean;
   readonly planeRestarts: number;
   readonly loopLagP99Ms: number;
-  readonly rssBytes: number;
+  readonly memory: ProcessMemory;
 }
 
 export class Reports {
@@ -96,7 +97,7 @@ export class Reports {
       policyVersion: this.#policyVersion(),
       upstreams: [...plane.upstreams],
       log: { mode: store.config.log.mode, state, stored, bytes },
-      memory: { rssBytes: process.memoryUsage.rss() },
+      memory: processMemory(),
     };
   }
 
@@ -138,7 +139,7 @@ export class Reports {
       healthy: this.health().health === 'ok',
       planeRestarts: plane.restarts,
       loopLagP99Ms: this.#lag.p99Ms(),
-      rssBytes: process.memoryUsage.rss(),
+      memory: processMemory(),
     };
   }
 
