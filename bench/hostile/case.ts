@@ -28,8 +28,8 @@ export interface Setting {
   /** A few cases instead of all, for the suite. */
   readonly isShort: boolean;
   /** 0..below-1, from the seed. */
-  draw(below: number): number;
-  say(line: string): void;
+  readonly draw: (below: number) => number;
+  readonly say: (line: string) => void;
 }
 
 export interface Part {

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isMainThread, parentPort, Worker, type MessagePort } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 
 const NAMES = 2_000;
@@ -11,11 +12,13 @@ type Answer = (response: ServerResponse, request: IncomingMessage, good: string)
 
 /** Text of a good list: `core` names that every version has, one of this version. */
 export function listText(name: string, version: number, count = NAMES): string {
-  const lines = Array.from({ length: count }, (_, at) => `${name}-${String(at)}.listed.test`);
-  return `# ${name}\n${lines.join('\n')}\nv${String(version)}.${name}.listed.test\n`;
+  const lines = Array.from({ length: count }, (_, at) => `${name}-${String(at)}.listed.example`);
+  return `# ${name}\n${lines.join('\n')}\nv${String(version)}.${name}.listed.example\n`;
 }
 
-let bomb: Buffer | null = null;
+const BOMB_BYTES = 256 * 2 ** 20;
+/** Made when a server starts. */
+let bomb = Buffer.alloc(0);
 
 function stream(response: ServerResponse, chunk: Buffer, bytes: number): void {
   let left = bytes;
@@ -45,7 +48,6 @@ export const HOSTILE: Readonly<Record<string, Answer>> = {
     stream(response, Buffer.from('endless.example\n'.repeat(4_096)), 64 * GIB);
   },
   'gzip-bomb': (response) => {
-    bomb ??= gzipSync(Buffer.alloc(256 * 2 ** 20, 'a.example\n'), { level: 9 });
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
   },
   'length-too-large': (response, _, good) => {
@@ -97,50 +99,80 @@ export const HOSTILE: Readonly<Record<string, Answer>> = {
   'one-long-line': (response) => stream(response, Buffer.alloc(65_536, 'a'), 32 * 2 ** 20),
 };
 
+/** What the server is like now; the main thread's wish. */
+interface Mode {
+  readonly version: number;
+  readonly isHostile: boolean;
+  readonly names: number;
+}
+
+/** The server, in a thread of its own: endless bodies are not to hold up who asks and answers. */
+async function serve(port: MessagePort): Promise<void> {
+  bomb = gzipSync(Buffer.alloc(BOMB_BYTES, 'a.example\n'), { level: 9 });
+  let mode: Mode = { version: 1, isHostile: false, names: NAMES };
+  const server = createServer((request, response) => {
+    response.on('error', () => undefined);
+    const name = (request.url ?? '').slice(1);
+    const good = listText(name, mode.version, mode.names);
+    const hostile = HOSTILE[name];
+    if (mode.isHostile && hostile !== undefined) hostile(response, request, good);
+    else response.writeHead(200, { 'content-type': 'text/plain' }).end(good);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  port.on('message', (wanted: Mode) => {
+    mode = wanted;
+    port.postMessage('done');
+  });
+  port.postMessage((server.address() as AddressInfo).port);
+}
+
+/** The main thread's side. */
 export class ListServer {
-  readonly port: number;
-  /** Of the good lists; counted up to make them another. */
-  version = 1;
-  isHostile = false;
-  /** Requests answered. */
-  requests = 0;
-  /** Names in each good list. */
-  names = NAMES;
-  readonly #close: () => void;
+  readonly #worker: Worker;
+  readonly #port: number;
+  #mode: Mode = { version: 1, isHostile: false, names: NAMES };
 
   static async open(): Promise<ListServer> {
-    const server = createServer();
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const lists = new ListServer(port, () => {
-      server.closeAllConnections();
-      server.close();
-    });
-    server.on('request', (request, response) => lists.#answer(request, response));
-    return lists;
+    const worker = new Worker(new URL(import.meta.url));
+    const [port] = (await once(worker, 'message')) as [number];
+    return new ListServer(worker, port);
   }
 
-  private constructor(port: number, close: () => void) {
-    this.port = port;
-    this.#close = close;
+  private constructor(worker: Worker, port: number) {
+    this.#worker = worker;
+    this.#port = port;
   }
 
   url(name: string): string {
-    return `http://127.0.0.1:${String(this.port)}/${name}`;
+    return `http://127.0.0.1:${String(this.#port)}/${name}`;
   }
 
-  close(): void {
-    this.#close();
+  /** Good lists are others from now on. */
+  async nextVersion(): Promise<void> {
+    await this.#change({ version: this.#mode.version + 1 });
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse): void {
-    this.requests++;
-    response.on('error', () => undefined);
-    const name = (request.url ?? '').slice(1);
-    const good = listText(name, this.version, this.names);
-    const hostile = HOSTILE[name];
-    if (this.isHostile && hostile !== undefined) hostile(response, request, good);
-    else response.writeHead(200, { 'content-type': 'text/plain' }).end(good);
+  /** What a path is named after happens from now on. */
+  async turnHostile(): Promise<void> {
+    await this.#change({ isHostile: true });
+  }
+
+  /** @param names  in each good list */
+  async resize(names: number): Promise<void> {
+    await this.#change({ names });
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  async #change(change: Partial<Mode>): Promise<void> {
+    this.#mode = { ...this.#mode, ...change };
+    const done = once(this.#worker, 'message');
+    this.#worker.postMessage(this.#mode);
+    await done;
   }
 }
+
+if (!isMainThread && parentPort !== null) await serve(parentPort);

@@ -37,13 +37,13 @@ async function attack(
     const noise = await noiseServer(closers);
     const subject = await Subject.make(folder, {
       dns: { upstreams: [upstream] },
-      rules: ['||always.test^'],
+      rules: ['||always.example^'],
       lists: [
         ...kinds.map((kind) => ({ name: kind, url: lists.url(kind) })),
         { name: 'tls-noise', url: `https://127.0.0.1:${String(noise)}/list` },
       ],
     });
-    const zone = { blocked: 'always.test', zone: ZONE, address: GOOD_ADDRESS };
+    const zone = { blocked: 'always.example', zone: ZONE, address: GOOD_ADDRESS };
     const pulse = await Pulse.start({ port: subject.dnsPort, ...zone });
     closers.after(() => pulse.stop());
     let peakBytes = 0;
@@ -58,15 +58,15 @@ async function attack(
       await allInUse(subject, kinds, 'before');
       pulse.up();
       const before = await subject.rssBytes();
-      lists.isHostile = true;
+      await lists.turnHostile();
       const refreshing = subject.call('lists.refresh', {}, 600_000).catch(() => undefined);
       const endsMs = performance.now() + WATCH_MS[setting.isShort ? 'short' : 'full'];
-      let isOver = false;
-      void refreshing.then(() => (isOver = true));
-      while (performance.now() < endsMs && !isOver) {
+      const progress = { isOver: false };
+      void refreshing.then(() => (progress.isOver = true));
+      while (performance.now() < endsMs && !progress.isOver) {
         await wait(250);
         peakBytes = Math.max(peakBytes, await subject.rssBytes());
-        expect(subject.isAlive, `it ended: ${subject.stderr.slice(-3).join(' | ')}`);
+        expect(subject.isAlive(), `it ended: ${subject.lastWords}`);
       }
       await allInUse(subject, kinds, 'afterwards');
       pulse.down();
@@ -88,7 +88,7 @@ async function attack(
 /** Names of the good copy of every list are blocked. */
 async function allInUse(subject: Subject, kinds: readonly string[], when: string): Promise<void> {
   for (const kind of kinds) {
-    for (const name of [`${kind}-3.listed.test`, `${kind}-1999.listed.test`]) {
+    for (const name of [`${kind}-3.listed.example`, `${kind}-1999.listed.example`]) {
       const got = await addressOf(subject.dnsPort, name);
       expect(got === '0.0.0.0', `${when}: ${name} is not blocked, ${got}`);
     }

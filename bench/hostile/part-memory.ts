@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { expect, Failure, runCase, type Part, type Setting } from './case.ts';
+import { expect, Failure, runCase, type Account, type Part, type Setting } from './case.ts';
 import { ListServer } from './list-server.ts';
 import { Pulse } from './pulse.ts';
 import { Subject } from './subject.ts';
@@ -55,13 +55,13 @@ async function makeCage(): Promise<Cage> {
 async function refreshUnderLimit(
   folder: string,
   setting: Setting,
-  tell: Parameters<Parameters<typeof runCase>[2]>[1],
+  tell: (account: Account) => void,
 ) {
   const closers = new Closers();
   const length = setting.isShort ? 'short' : 'full';
   const figures: Record<string, number | string> = {};
   const lists = await ListServer.open();
-  lists.names = NAMES[length];
+  await lists.resize(NAMES[length]);
   closers.after(() => lists.close());
   try {
     const cage = await makeCage().catch((error: unknown) => {
@@ -72,10 +72,10 @@ async function refreshUnderLimit(
     const upstream = await goodUpstream(closers);
     const subject = await Subject.make(folder, {
       dns: { upstreams: [upstream] },
-      rules: ['||always.test^'],
+      rules: ['||always.example^'],
       lists: ['first', 'second'].map((name) => ({ name, url: lists.url(name) })),
     });
-    const zone = { blocked: 'always.test', zone: ZONE, address: GOOD_ADDRESS };
+    const zone = { blocked: 'always.example', zone: ZONE, address: GOOD_ADDRESS };
     const pulse = await Pulse.start({ port: subject.dnsPort, ...zone });
     closers.after(() => pulse.stop());
     tell({ questions: () => pulse.questions, figures: () => figures });
@@ -83,7 +83,7 @@ async function refreshUnderLimit(
     closers.after(() => subject.kill());
     pulse.up();
     for (let round = 0; round < ROUNDS[length]; round++) {
-      lists.version++;
+      await lists.nextVersion();
       await subject.call('lists.refresh', {}, 90_000);
       figures['refreshes'] = round + 1;
     }
@@ -94,7 +94,7 @@ async function refreshUnderLimit(
     figures['peakMiB'] = Math.round((await cage.peakBytes()) / MIB);
     figures['residentMiB'] = Math.round((await subject.rssBytes()) / MIB);
     expect((await cage.kills()) === 0, 'the kernel killed for want of memory');
-    expect(subject.isAlive, 'it ended');
+    expect(subject.isAlive(), 'it ended');
     const { wrong, lost, worstGapMs } = pulse.questions;
     expect(
       wrong + lost === 0,

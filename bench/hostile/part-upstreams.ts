@@ -161,12 +161,12 @@ async function ask(
         await subject.start();
         closers.after(() => subject.kill());
         if (label === 'silent for one name') {
-          const lame = ['lame.page.test', 'lame.page.test'];
+          const lame = ['lame.page.example', 'lame.page.example'];
           await Promise.all(lame.map((name) => addressOf(subject.dnsPort, name, 2_500)));
         }
         const page = (round: number): Promise<void>[] =>
           Array.from({ length: PAGE_NAMES }, (_, at) =>
-            resolve(`n${String(at)}-${String(round)}.page.test`),
+            resolve(`n${String(at)}-${String(round)}.page.example`),
           );
         for (const round of setting.isShort ? [1] : [1, 2, 3]) {
           const ended = await Promise.allSettled(page(round));

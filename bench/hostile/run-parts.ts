@@ -31,7 +31,7 @@ export interface RunOptions {
   readonly isShort: boolean;
   /** Beginnings of the names of parts; all without one. */
   readonly only: readonly string[];
-  say(line: string): void;
+  readonly say: (line: string) => void;
 }
 
 export async function runParts({ seed, isShort, only, say }: RunOptions): Promise<PartResult[]> {

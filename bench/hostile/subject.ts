@@ -47,9 +47,15 @@ export class Subject {
     return this.#child?.pid ?? 0;
   }
 
-  get isAlive(): boolean {
+  isAlive(): boolean {
     const child = this.#child;
     return child !== null && child.exitCode === null && child.signalCode === null;
+  }
+
+  /** Why it ended, as far as it said so. */
+  get lastWords(): string {
+    const error = this.stderr.find((line) => /\bE[A-Z]{4,}\b|Error|FATAL/.test(line));
+    return error ?? this.stderr.slice(-3).join(' | ');
   }
 
   /** Spawns; does not wait. */
@@ -116,7 +122,7 @@ export class Subject {
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
-    if (child === null || !this.isAlive) return;
+    if (child === null || !this.isAlive()) return;
     const gone = once(child, 'exit');
     child.kill(signal);
     await gone;

@@ -5,12 +5,7 @@ import { answerAddress, FakeUpstream } from '../../test/support/fake-upstream.ts
 /** What the good upstream answers to everything; a documentation address (RFC 5737). */
 export const GOOD_ADDRESS = '192.0.2.77';
 /** Names below it are asked of the upstream. */
-export const ZONE = 'asked.test';
-
-export interface GoodUpstream {
-  readonly endpoint: string;
-  close(): Promise<void>;
-}
+export const ZONE = 'asked.example';
 
 /** Closes what was opened with it, last first. */
 export class Closers {
@@ -32,12 +27,12 @@ export async function goodUpstream(closers: Closers): Promise<string> {
   return upstream.endpoint;
 }
 
-/** The first address of a name, 'RCODE' in letters, or 'silence'; asks again as a stub would. */
+/** The first address of a name, the RCODE in letters, or 'silence'. */
 export async function addressOf(port: number, name: string, timeoutMs = 5_000): Promise<string> {
   try {
     const answer = await askUdp(`127.0.0.1:${String(port)}`, name, 'A', { timeoutMs });
     const record = (answer.answers ?? []).find(({ type }) => type === 'A');
-    return record !== undefined && 'data' in record ? String(record.data) : answer.rcode;
+    return record?.type === 'A' ? record.data : answer.rcode;
   } catch {
     return 'silence';
   }
