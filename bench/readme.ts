@@ -2,8 +2,9 @@
  * `npm run bench:readme`: writes the figures of README.md from the committed result files. Between
  * the two markers nothing is written by hand; test/bench/claims.test.ts compares.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { hostileSentence, type HostileOutcome } from './hostile/outcome.ts';
 import { killSentence, type KillOutcome } from './kill/outcome.ts';
 import type { Redline } from './load/redline.ts';
 import type { Machine } from './load/result-file.ts';
@@ -33,6 +34,7 @@ export function figuresBlock(): string {
     readonly figures: readonly RivalFigure[];
   };
   const kill = readResult('kill') as Header & KillOutcome;
+  const hostile = readOptional('hostile') as (Header & HostileOutcome) | null;
   const { machine } = redline;
   const lines = [
     BEGIN,
@@ -61,6 +63,7 @@ export function figuresBlock(): string {
     '',
     killSentence(kill, kill.command),
     '',
+    ...(hostile === null ? [] : [hostileSentence(hostile, hostile.command), '']),
     `Made by \`${redline.command}\`, ` +
       `\`${soak.command}\` and ` +
       `\`${rivals.command}\`; the files are in \`bench/results/\`.`,
@@ -90,6 +93,11 @@ function row(path: string, qps: number, steps: readonly Step[]): string {
 
 function readResult(name: string): unknown {
   return JSON.parse(readFileSync(join(ROOT, 'bench/results', `${name}.json`), 'utf8'));
+}
+
+/** Null until the file was made and committed. */
+function readOptional(name: string): unknown {
+  return existsSync(join(ROOT, 'bench/results', `${name}.json`)) ? readResult(name) : null;
 }
 
 function count(value: number): string {
