@@ -14,18 +14,22 @@ const SETTLE_MS = 4_000;
 
 type Damage = (path: string, draw: (below: number) => number) => Promise<void>;
 
+const flipBit: Damage = async (path, draw) => {
+  const bytes = await readFile(path);
+  const at = draw(Math.max(1, bytes.length));
+  if (bytes.length > 0) bytes[at] = (bytes[at] ?? 0) ^ (1 << draw(8));
+  await writeFile(path, bytes);
+};
+
 const DAMAGES: Readonly<Record<string, Damage>> = {
   empty: (path) => writeFile(path, ''),
   'cut in half': async (path) => {
     const bytes = await readFile(path);
     await writeFile(path, bytes.subarray(0, bytes.length >> 1));
   },
-  'one bit': async (path, draw) => {
-    const bytes = await readFile(path);
-    const at = draw(Math.max(1, bytes.length));
-    if (bytes.length > 0) bytes[at] = (bytes[at] ?? 0) ^ (1 << draw(8));
-    await writeFile(path, bytes);
-  },
+  'one bit': flipBit,
+  'another bit': flipBit,
+  'a third bit': flipBit,
   'a hundred bits': async (path, draw) => {
     const bytes = await readFile(path);
     for (let count = 0; count < 100 && bytes.length > 0; count++) {
@@ -55,6 +59,9 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
 /** Root reads what it may not, unless it gives that right away. */
 const AS_OTHERS =
   process.getuid?.() === 0 ? ['setpriv', '--bounding-set', '-dac_override,-dac_read_search'] : [];
+
+/** What only one file says: when that is missing nobody can know that there was something. */
+const HELD: Readonly<Record<string, string>> = { 'temporary-rules.json': 'temporary.example' };
 
 /** What is answered for names that different rules decide: the program's behaviour in short. */
 async function behaviour(port: number): Promise<string> {
@@ -135,7 +142,7 @@ async function startDamaged(
       const endsMs = performance.now() + SETTLE_MS;
       do {
         found = await behaviour(subject.dnsPort);
-        if (found === template.behaviour) return;
+        if (isSame(found, template.behaviour, kind === 'missing' ? HELD[file] : undefined)) return;
         await wait(200);
       } while (performance.now() < endsMs);
       const complaints = (await subject.complaints()).join('\n');
@@ -148,6 +155,16 @@ async function startDamaged(
       await subject.kill();
     }
   });
+}
+
+/** @param lost  a name that may have another answer */
+function isSame(found: string, before: string, lost: string | undefined): boolean {
+  const rest = (text: string): string =>
+    text
+      .split(' ')
+      .filter((part) => lost === undefined || !part.startsWith(lost))
+      .join(' ');
+  return rest(found) === rest(before);
 }
 
 /** Whether a sentence names the damaged file, or what was in it. */

@@ -210,7 +210,7 @@ class Storm {
     this.#pulse.up();
     await verify(this.#subject, this.edits);
     const working = disturb(this.#subject, this.edits, this.#setting, this.#lists);
-    await wait(this.#setting.draw(700));
+    await wait(this.#setting.draw(1_000));
     this.#pulse.down();
     await this.#subject.kill();
     await working;

@@ -3,11 +3,13 @@
  * HTTP) on ports that stay over restarts, and the command line. Nothing of its inside is used.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { freePort } from '../load/target.ts';
 
 const PROGRAM = resolve(import.meta.dirname, '../../dist/main/headless.js');
 const READY_MS = 30_000;
@@ -35,7 +37,7 @@ export class Subject {
 
   /** @param config  settings without the listeners; null leaves the folder as it is */
   static async make(folder: string, config: object | null): Promise<Subject> {
-    const subject = new Subject(join(folder, 'data'), await freePort(), await freePort());
+    const subject = new Subject(join(folder, 'data'), await steadyPort(), await steadyPort());
     await mkdir(subject.data, { recursive: true, mode: 0o700 });
     if (config !== null) {
       await writeFile(join(subject.data, 'sluice.yaml'), JSON.stringify(config, null, 2));
@@ -163,6 +165,42 @@ export class Subject {
     const status = await readFile(`/proc/${String(this.pid)}/status`, 'utf8').catch(() => '');
     return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
   }
+}
+
+/** Below the ports that connections get by themselves, so that nothing takes them between starts. */
+const PORTS = { from: 12_000, to: 32_000 };
+const given = new Set<number>();
+
+/** A port of 127.0.0.1 that is free for UDP and TCP, and that no other subject was given. */
+async function steadyPort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(PORTS.from, PORTS.to);
+    if (given.has(port)) continue;
+    given.add(port);
+    const tcp = createServer();
+    const udp = createSocket('udp4');
+    try {
+      tcp.listen(port, '127.0.0.1');
+      await once(tcp, 'listening');
+      udp.bind(port, '127.0.0.1');
+      await once(udp, 'listening');
+      return port;
+    } catch {
+      continue; // somebody has it
+    } finally {
+      await Promise.all([closed(tcp), closed(udp)]);
+    }
+  }
+}
+
+async function closed(one: { close(done: () => void): unknown }): Promise<void> {
+  await new Promise<void>((done) => {
+    try {
+      one.close(() => done());
+    } catch {
+      done(); // it was never open
+    }
+  });
 }
 
 /** In a file of its own, or in run.json. */
