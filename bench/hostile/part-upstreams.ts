@@ -1,6 +1,6 @@
 /** Hostile and odd upstreams, alone where they can be used and beside a good one always. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { expect, runCase, type CaseResult, type Part, type Setting } from './case.ts';
+import { drawer, expect, runCase, type CaseResult, type Part, type Setting } from './case.ts';
 import { Subject } from './subject.ts';
 import { addressOf, Closers, GOOD_ADDRESS, goodUpstream } from './surroundings.ts';
 import {
@@ -9,7 +9,6 @@ import {
   byTransport,
   delayed,
   FakeUpstream,
-  replyTo,
   silent,
   truncatedAnswer,
   type Behaviour,
@@ -22,8 +21,8 @@ const TOGETHER = 3;
 const good = answerAddress(GOOD_ADDRESS);
 const goodBytes = (query: Parameters<Behaviour>[0]): Buffer =>
   good(query, null as never)[0]?.bytes ?? Buffer.alloc(0);
-const random = (length: number): Buffer =>
-  Buffer.from(Array.from({ length }, () => Math.trunc(Math.random() * 256)));
+const noise = drawer(77);
+const random = (length: number): Buffer => Buffer.from(Array.from({ length }, () => noise(256)));
 /** The reply, changed. */
 const changed =
   (change: (reply: Buffer) => Buffer): Behaviour =>
@@ -110,7 +109,14 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'mixed case is SERVFAIL': { behaviour: whenMixed(answerCode(2)), isUsable: true },
   'mixed case is not answered': { behaviour: whenMixed(silent), isUsable: true },
   'lower case in reply': {
-    behaviour: (query) => [{ bytes: replyTo({ ...query, name: query.name.toLowerCase() }) }],
+    behaviour: changed((reply) => {
+      // The name of the question, up to its root label.
+      for (let at = 12; reply[at] !== 0 && at < reply.length; at++) {
+        const byte = reply[at] ?? 0;
+        if (byte >= 0x41 && byte <= 0x5a) reply[at] = byte + 0x20;
+      }
+      return reply;
+    }),
     isUsable: false,
   },
   'EDNS is not answered': { behaviour: withOpt(silent), isUsable: true },
