@@ -17,6 +17,8 @@ import { Printer } from './service/printer.ts';
 
 /** Time after which a stop that hangs is given up. */
 const STOP_MS = 20_000;
+/** A signal that comes again within this time is the same wish. */
+const REPEAT_MS = 1_000;
 
 const EXIT_CODES: Partial<Record<ErrorCode, number>> = {
   CONFIG_INVALID: 2,
@@ -150,10 +152,14 @@ function announce(program: Program, http: string): void {
   }
 }
 
-/** SIGTERM and SIGINT stop the program cleanly; the second one ends it at once. */
+/**
+ * SIGTERM and SIGINT stop the program cleanly; the second one ends it at once. What starts it may
+ * hand on a signal that it was sent itself: the same one soon after is no second.
+ */
 class StopSignals {
   #program: Program | undefined;
-  #asked = false;
+  #asked = '';
+  #askedMs = 0;
 
   constructor() {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -166,13 +172,15 @@ class StopSignals {
   /** The program stands; if a signal came meanwhile, it is stopped now. @returns whether it stays */
   started(program: Program): boolean {
     this.#program = program;
-    if (this.#asked) void stop(program);
-    return !this.#asked;
+    if (this.#asked !== '') void stop(program);
+    return this.#asked === '';
   }
 
   ask(why: string): void {
-    if (this.#asked) process.exit(1);
-    this.#asked = true;
+    if (this.#asked === why && performance.now() - this.#askedMs < REPEAT_MS) return;
+    if (this.#asked !== '') process.exit(1);
+    this.#asked = why;
+    this.#askedMs = performance.now();
     say(`${why}: stopping`);
     // Also for a start that hangs.
     setTimeout(() => {

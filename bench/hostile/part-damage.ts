@@ -8,7 +8,7 @@ import { Subject } from './subject.ts';
 import { addressOf, Closers, GOOD_ADDRESS, goodUpstream, ZONE } from './surroundings.ts';
 
 const STARTS_MIN = 105;
-const STARTS_SHORT = 8;
+const STARTS_SHORT = 6;
 /** Lists are read and settings settle a moment after the start. */
 const SETTLE_MS = 4_000;
 

@@ -12,7 +12,7 @@ import { Pulse } from './pulse.ts';
 import { Subject } from './subject.ts';
 import { addressOf, Closers, GOOD_ADDRESS, goodUpstream, ZONE } from './surroundings.ts';
 
-const KILLS = { full: 160, short: 6 };
+const KILLS = { full: 160, short: 5 };
 const LISTS = ['first', 'second'];
 const BLOCKED = '0.0.0.0';
 const FILES_MORE_MAX = 12;

@@ -37,15 +37,10 @@ function runWith(executable) {
   const child = spawn(executable, args, {
     stdio: 'inherit',
     env: { ...process.env, PATH: path },
-    // Ctrl-C reaches the group of a terminal by itself; one signal is to arrive once.
-    detached: process.platform !== 'win32' && !process.stdin.isTTY,
   });
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-  for (const signal of signals) {
-    process.on(signal, () => {
-      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
-    });
-  }
+  // A terminal sends Ctrl-C to both; the program takes two signals close together for one.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => child.kill(signal));
   child.once('error', (error) => {
     process.stderr.write(`sluice: ${executable} cannot be started: ${error.message}\n`);
     process.exitCode = 1;
