@@ -40,7 +40,9 @@ export class Subject {
     const subject = new Subject(join(folder, 'data'), await steadyPort(), await steadyPort());
     await mkdir(subject.data, { recursive: true, mode: 0o700 });
     if (config !== null) {
-      await writeFile(join(subject.data, 'sluice.yaml'), JSON.stringify(config, null, 2));
+      const file = join(subject.data, 'sluice.yaml');
+      // Synced: what a power cut takes away must be of the program's own making.
+      await writeFile(file, JSON.stringify(config, null, 2), { flush: true });
     }
     return subject;
   }
