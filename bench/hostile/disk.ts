@@ -31,6 +31,10 @@ export class Disk {
       run('truncate', ['-s', SIZE, disk.#image]);
       run('mkfs.ext4', ['-q', disk.#image]);
       disk.#mount();
+      // When the test itself is ended; lazily, for its programs may still be ending.
+      process.once('exit', () => {
+        if (disk.#isMounted) run('umount', ['--lazy', disk.folder]);
+      });
       return disk;
     } catch {
       return null; // the caller goes on without power cuts, and says so

@@ -8,6 +8,8 @@ import { parseArgs } from 'node:util';
 import { writeResult } from '../load/result-file.ts';
 import { runParts } from './run-parts.ts';
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },

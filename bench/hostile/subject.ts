@@ -14,6 +14,12 @@ import { createInterface } from 'node:readline';
 const PROGRAM = resolve(import.meta.dirname, '../../dist/main/headless.js');
 const READY_MS = 30_000;
 
+/** Nothing stays behind when the test itself is ended. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 export interface StartOptions {
   /** Words in front of the command, e.g. prlimit --nofile=64. */
   readonly wrap?: readonly string[];
@@ -76,6 +82,8 @@ export class Subject {
       env: { ...process.env, SLUICE_JOURNAL_DIR: join(this.data, '..', 'journal'), ...env },
     });
     this.#child = child;
+    running.add(child);
+    child.once('exit', () => running.delete(child));
     createInterface({ input: child.stderr }).on('line', (line) => {
       if (this.stderr.length < 200) this.stderr.push(line);
     });
