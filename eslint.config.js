@@ -30,7 +30,14 @@ export default tseslint.config(
   js.configs.recommended,
   ...tseslint.configs.strictTypeChecked,
   {
-    files: ['main/**/*.ts', 'main/**/*.cts', 'test/**/*.ts', 'bench/**/*.ts', '*.ts'],
+    files: [
+      'main/**/*.ts',
+      'main/**/*.cts',
+      'main/**/*.mts',
+      'test/**/*.ts',
+      'bench/**/*.ts',
+      '*.ts',
+    ],
     languageOptions: {
       globals: globals.node,
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },

@@ -2,8 +2,9 @@
  * `npm run bench:readme`: writes the figures of README.md from the committed result files. Between
  * the two markers nothing is written by hand; test/bench/claims.test.ts compares.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { hostileSentence, type HostileOutcome } from './hostile/outcome.ts';
 import { killSentence, type KillOutcome } from './kill/outcome.ts';
 import type { Redline } from './load/redline.ts';
 import type { Machine } from './load/result-file.ts';
@@ -33,14 +34,15 @@ export function figuresBlock(): string {
     readonly figures: readonly RivalFigure[];
   };
   const kill = readResult('kill') as Header & KillOutcome;
+  const hostile = readOptional('hostile') as (Header & HostileOutcome) | null;
   const { machine } = redline;
   const lines = [
     BEGIN,
     '',
     `Measured on ${String(machine.cores)} shared cores (${machine.cpuModel}), load generator ` +
       `included, with ${count(redline.names)} listed names and the log on; Node ${machine.node}, ` +
-      `dnsperf ${machine.generator}, commit ${redline.commit}. Memory is what is resident after ` +
-      `program code that only starting needs was handed back to the system.`,
+      `dnsperf ${machine.generator}, commit ${redline.commit}. Memory is what is resident, program ` +
+      `code included, and of it what is anonymous: held by Sluice alone.`,
     '',
     '| path | most answers a second that held | at 10,000 a second: client p50 / p99 | engine p99 | CPU | memory, of it anonymous | log lines dropped |',
     '| --- | --- | --- | --- | --- | --- | --- |',
@@ -61,6 +63,7 @@ export function figuresBlock(): string {
     '',
     killSentence(kill, kill.command),
     '',
+    ...(hostile === null ? [] : [hostileSentence(hostile, hostile.command), '']),
     `Made by \`${redline.command}\`, ` +
       `\`${soak.command}\` and ` +
       `\`${rivals.command}\`; the files are in \`bench/results/\`.`,
@@ -90,6 +93,11 @@ function row(path: string, qps: number, steps: readonly Step[]): string {
 
 function readResult(name: string): unknown {
   return JSON.parse(readFileSync(join(ROOT, 'bench/results', `${name}.json`), 'utf8'));
+}
+
+/** Null until the file was made and committed. */
+function readOptional(name: string): unknown {
+  return existsSync(join(ROOT, 'bench/results', `${name}.json`)) ? readResult(name) : null;
 }
 
 function count(value: number): string {

@@ -9,6 +9,7 @@ import { isatty } from 'node:tty';
 import { parseArgs } from 'node:util';
 import type { Program } from './compose.ts';
 import { AppError, lineOf, type ErrorCode } from './contract/errors.ts';
+import { developmentVariable } from './contract/installed.ts';
 import { defaultDataDirectory } from './interfaces/data-directory.ts';
 import { keepCompiledCode } from './service/code-cache.ts';
 import { boundMemory, MemoryKeeper } from './service/memory-keeper.ts';
@@ -17,6 +18,8 @@ import { UncaughtErrors } from './service/uncaught-errors.ts';
 
 /** Time after which a stop that hangs is given up. */
 const STOP_MS = 20_000;
+/** A signal that comes again within this time is the same wish. */
+const REPEAT_MS = 1_000;
 
 const EXIT_CODES: Partial<Record<ErrorCode, number>> = {
   CONFIG_INVALID: 2,
@@ -44,7 +47,7 @@ const NODE_MAJOR_MIN = 22;
 /** @throws AppError ARGUMENT_INVALID when this Node is too old and no add-on of its own is named */
 function requireNode(): void {
   const isOld = Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN;
-  if (!isOld || process.env['SLUICE_SQLITE_BINDING'] !== undefined) return;
+  if (!isOld || developmentVariable('SLUICE_SQLITE_BINDING') !== undefined) return;
   throw new AppError(
     'ARGUMENT_INVALID',
     `Node ${process.versions.node} is too old; use Node 22 or newer, or "npm run headless"`,
@@ -153,10 +156,14 @@ function announce(program: Program, http: string): void {
   }
 }
 
-/** SIGTERM and SIGINT stop the program cleanly; the second one ends it at once. */
+/**
+ * SIGTERM and SIGINT stop the program cleanly; the second one ends it at once. What starts it may
+ * hand on a signal that it was sent itself: the same one soon after is no second.
+ */
 class StopSignals {
   #program: Program | undefined;
-  #asked = false;
+  #asked = '';
+  #askedMs = 0;
 
   constructor() {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -169,13 +176,15 @@ class StopSignals {
   /** The program stands; if a signal came meanwhile, it is stopped now. @returns whether it stays */
   started(program: Program): boolean {
     this.#program = program;
-    if (this.#asked) void stop(program);
-    return !this.#asked;
+    if (this.#asked !== '') void stop(program);
+    return this.#asked === '';
   }
 
   ask(why: string): void {
-    if (this.#asked) process.exit(1);
-    this.#asked = true;
+    if (this.#asked === why && performance.now() - this.#askedMs < REPEAT_MS) return;
+    if (this.#asked !== '') process.exit(1);
+    this.#asked = why;
+    this.#askedMs = performance.now();
     say(`${why}: stopping`);
     // Also for a start that hangs.
     setTimeout(() => {

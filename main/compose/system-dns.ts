@@ -9,11 +9,16 @@ import type { Health } from '../service/health.ts';
 import { TakeoverSwitch } from '../service/takeover-switch.ts';
 import { holdPoint } from '../system-dns/hold-point.ts';
 import { restoreNow } from '../system-dns/restore-now.ts';
+import { rootFilesWarning } from '../system-dns/root-files.ts';
 import { SystemDns } from '../system-dns/system-dns.ts';
 import type { Late } from './late.ts';
 
 /** Gives back what an instance left that died: before anything asks the system for its servers. */
 export async function restoreLeftovers(say: (line: string) => void): Promise<void> {
+  // A service: root runs it at boot, whoever changed it meanwhile.
+  const isService = process.env['INVOCATION_ID'] !== undefined;
+  const warning = isService ? rootFilesWarning(process.argv[1] ?? '') : '';
+  if (warning !== '') say(warning);
   const { outcome, detail } = await restoreNow({ onlyLeftovers: true });
   if (outcome === 'restored') say(`the system resolver was given back: ${detail}`);
   if (outcome === 'partly') say(`giving the system resolver back failed: ${detail}`);

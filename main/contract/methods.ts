@@ -88,7 +88,7 @@ export const statusSchema = z.object({
     stored: count,
     bytes: count,
   }),
-  memory: z.object({ rssBytes: count }),
+  memory: z.object({ rssBytes: count, anonymousBytes: count.nullable() }),
 });
 
 /** One step of a series for the chart. */

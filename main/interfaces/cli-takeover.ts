@@ -53,8 +53,12 @@ async function askInstance(connect: () => Promise<CliClient>): Promise<RestoreRe
 
 async function restoreHere(onlyLeftovers: boolean): Promise<RestoreResult> {
   const { restoreNow } = await import('../system-dns/restore-now.ts');
+  const { rootFilesWarning } = await import('../system-dns/root-files.ts');
   const { outcome, detail, items } = await restoreNow({ onlyLeftovers });
-  return { outcome, detail, items: [...items] };
+  // By the unit that runs at boot.
+  const warning = onlyLeftovers ? rootFilesWarning(process.argv[1] ?? '') : '';
+  const said = [detail, warning].filter((text) => text !== '').join('; ');
+  return { outcome, detail: said, items: [...items] };
 }
 
 export function takeoverText({ state, reason, owner, covered }: TakeoverStatus): string {

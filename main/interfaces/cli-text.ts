@@ -35,7 +35,7 @@ export function statusText(status: Status): string {
       `${log.mode}, ${log.state}, ${count(log.stored)} stored since start, ${bytes(log.bytes)}`,
     ],
     ['log dropped', count(totals.logDropped)],
-    ['memory', bytes(status.memory.rssBytes)],
+    ['memory', memoryText(status.memory)],
   ]);
 }
 
@@ -46,6 +46,13 @@ function latencyText({ local, upstream }: Status['latency']): string {
       p99Us === 0 ? [] : [`${what} p50 ${duration(p50Us)}, p99 ${duration(p99Us)}`],
   );
   return parts.join('; ') || 'n/a';
+}
+
+function memoryText({ rssBytes, anonymousBytes }: Status['memory']): string {
+  const resident = `${bytes(rssBytes)} resident`;
+  return anonymousBytes === null
+    ? resident
+    : `${resident}, ${bytes(anonymousBytes)} of it anonymous`;
 }
 
 export function protectionText({ state, resumesAtMs }: Protection): string {

@@ -210,7 +210,8 @@ function processLines(found: Measurements): string[] {
       'Lateness of the main thread, 99th percentile of two minutes',
       found.loopLagP99Ms / 1e3,
     ),
-    ...one('process_resident_memory_bytes', 'gauge', 'Resident memory', found.rssBytes),
+    ...one('process_resident_memory_bytes', 'gauge', 'Resident memory', found.memory.rssBytes),
+    ...anonymousMemory(found.memory.anonymousBytes),
     ...one(
       'process_start_time_seconds',
       'gauge',
@@ -218,6 +219,12 @@ function processLines(found: Measurements): string[] {
       found.startedAtMs / 1e3,
     ),
   ];
+}
+
+function anonymousMemory(bytes: number | null): string[] {
+  if (bytes === null) return [];
+  const help = 'Of the resident memory, what belongs to this process alone';
+  return one('process_anonymous_memory_bytes', 'gauge', help, bytes);
 }
 
 function one(name: string, type: 'counter' | 'gauge', help: string, value: number): string[] {

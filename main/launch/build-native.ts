@@ -10,6 +10,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodePackage } from './node-package.mjs';
 import { runTool } from './run-tool.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -76,14 +77,12 @@ export async function compileNative(options: CompileOptions): Promise<string> {
 }
 
 /**
- * The folder with node_api.h: of the npm package `node`, else beside the running Node, else of the
+ * The folder with node_api.h: of the npm package with Node, else beside the running Node, else of the
  * system's. Any will do: Node-API and the few calls of libuv in use are the same in all of them.
  */
 function headersFolder(): string | null {
-  const packaged = `node-linux-${process.arch}/include/node`;
   const places = [
-    join(ROOT, 'node_modules', 'node', 'node_modules', packaged),
-    join(ROOT, 'node_modules', packaged),
+    join(nodePackage(), 'include', 'node'),
     resolve(dirname(process.execPath), '..', 'include', 'node'),
     '/usr/include/node',
     '/usr/local/include/node',

@@ -22,6 +22,8 @@ export interface ElectronRuntime {
   readonly electronVersion: string;
   /** better-sqlite3 binding it needs, for SLUICE_SQLITE_BINDING; null for the package's own. */
   readonly sqliteBinding: string | null;
+  /** The old runtime of electron-stand-in.ts. */
+  readonly isStandIn: boolean;
 }
 
 /** Why there is none, as the end of a sentence. */
@@ -33,17 +35,27 @@ export async function findElectron(
   cache: string = cacheFolder(),
 ): Promise<ElectronRuntime | NoRuntime> {
   try {
-    const executable =
-      (await downloadedElectron()) ?? (await downloadElectron(cache)) ?? (await standIn(cache));
+    const current = (await downloadedElectron()) ?? (await downloadElectron(cache));
+    const executable = current ?? (await standIn(cache));
     if (executable === null) {
       return {
         reason: 'Electron cannot be fetched here, and a stand-in exists for Linux x64 only',
       };
     }
-    return await prove(executable, cache);
+    return await prove(executable, cache, current === null);
   } catch (error) {
     return { reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** Lines for whoever starts it, at every start; none for a current runtime. */
+export function runtimeWarnings({ isStandIn, electronVersion }: ElectronRuntime): string[] {
+  if (!isStandIn) return [];
+  return [
+    `WARNING: Electron ${electronVersion} is a stand-in without security updates, for trying Sluice out`,
+    "the current one is fetched at a start that can reach Electron's download place (ELECTRON_MIRROR " +
+      'names another one); until then "npm start -- --headless" and your browser are safer',
+  ];
 }
 
 /** Environment in which `runtime` is to be started. */
@@ -70,7 +82,11 @@ async function standIn(cache: string): Promise<string | null> {
   return await standInElectron(cache);
 }
 
-async function prove(executable: string, cache: string): Promise<ElectronRuntime | NoRuntime> {
+async function prove(
+  executable: string,
+  cache: string,
+  isStandIn: boolean,
+): Promise<ElectronRuntime | NoRuntime> {
   const env = { ...process.env, ELECTRON_RUN_AS_NODE: '1' };
   const result = await runTool(executable, ['-p', 'JSON.stringify(process.versions)'], { env });
   if (result.code !== 0) {
@@ -86,5 +102,6 @@ async function prove(executable: string, cache: string): Promise<ElectronRuntime
     executable,
     electronVersion: versions.electron,
     sqliteBinding: needsBinding ? await sqliteBindingNapi9(cache) : null,
+    isStandIn,
   };
 }

@@ -12,6 +12,7 @@ import { cp, copyFile, mkdir, readFile, readdir, rm, stat, writeFile } from 'nod
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { cacheFolder, cachedFolder } from './cache-folder.ts';
+import { nodePackage } from './node-package.mjs';
 import { runTool, runToolOrThrow } from './run-tool.ts';
 import { beginStep } from './say.ts';
 
@@ -82,13 +83,7 @@ async function requireTools(): Promise<void> {
 
 /** The folder above include/node: it comes with the pinned Node. */
 async function headersFolder(): Promise<string> {
-  const pinned = dirname(require.resolve('node/package.json'));
-  const platform = `node-${process.platform}-${process.arch}`;
-  const places = [
-    join(pinned, 'node_modules', platform),
-    join(dirname(pinned), platform),
-    dirname(dirname(process.execPath)),
-  ];
+  const places = [nodePackage(), dirname(dirname(process.execPath))];
   for (const place of places) {
     const header = await stat(join(place, 'include', 'node', 'node_api.h')).catch(() => null);
     if (header !== null) return place;

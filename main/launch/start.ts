@@ -14,6 +14,7 @@ import {
   findElectron,
   runtimeEnvironment,
   runtimeSwitches,
+  runtimeWarnings,
   type ElectronRuntime,
 } from './electron-runtime.ts';
 import './end-with-npm.mjs';
@@ -66,6 +67,7 @@ function runDesktop(runtime: ElectronRuntime, args: readonly string[]): Promise<
   if (switches.includes('--no-sandbox')) {
     say('started as root: the window runs without the sandbox of Chromium (--no-sandbox)');
   }
+  for (const line of runtimeWarnings(runtime)) say(line);
   say(`starting the desktop app (Electron ${runtime.electronVersion})`);
   return run(runtime.executable, [...switches, ROOT, ...args], runtimeEnvironment(runtime));
 }

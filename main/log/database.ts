@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Database } from 'better-sqlite3';
+import { developmentVariable } from '../contract/installed.ts';
 import { migrate, NewerVersionError, schemaVersion, SCHEMA_VERSION } from './migrations.ts';
 import type { WalBounds } from './wal-bounds.ts';
 
@@ -130,7 +131,7 @@ function makeDirectory(directory: string): void {
 
 function connect(path: string, readonly: boolean): Database {
   // A runtime that the packaged binding does not fit brings its own (Electron in tests).
-  const nativeBinding = process.env['SLUICE_SQLITE_BINDING'];
+  const nativeBinding = developmentVariable('SLUICE_SQLITE_BINDING');
   return new Sqlite(path, {
     readonly,
     fileMustExist: true,

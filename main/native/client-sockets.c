@@ -21,8 +21,8 @@ struct client_layout client_sockets_layout(void) {
   at.control = take(&end, CLIENT_WORDS * 4);
   at.failures = take(&end, CLIENT_PLACES * 4);
   at.lengths = take(&end, CLIENT_SLOTS * 4);
-  at.places = take(&end, CLIENT_SLOTS * 4);
-  at.queue_places = take(&end, CLIENT_QUEUE_MAX * 4);
+  at.handles = take(&end, CLIENT_SLOTS * 4);
+  at.queue_handles = take(&end, CLIENT_QUEUE_MAX * 4);
   at.queue_lengths = take(&end, CLIENT_QUEUE_MAX * 4);
   at.queue_offsets = take(&end, CLIENT_QUEUE_MAX * 4);
   at.packets = take(&end, CLIENT_SLOTS * CLIENT_SLOT_BYTES);
@@ -40,6 +40,7 @@ int client_sockets_init(struct client_sockets *all) {
   if (all->epoll < 0) return errno;
   for (uint32_t place = 0; place < CLIENT_PLACES; place++) {
     all->descriptors[place] = -1;
+    all->handles[place] = place;
     all->free_places[place] = (uint16_t)(CLIENT_PLACES - 1 - place);
   }
   all->free_count = CLIENT_PLACES;
@@ -96,19 +97,30 @@ int client_sockets_open(struct client_sockets *all, const char *host, uint16_t p
   }
   all->free_count--;
   all->descriptors[place] = fd;
+  all->handles[place] = (all->handles[place] + CLIENT_PLACES) & CLIENT_HANDLE_MAX;
   words(all, all->at.failures)[place] = 0;
-  return place;
+  return (int)all->handles[place];
 }
 
-void client_sockets_close(struct client_sockets *all, uint32_t place) {
-  if (place >= CLIENT_PLACES || all->descriptors[place] < 0) return;
+/* The place of an open socket, or CLIENT_PLACES when the handle is of none. */
+static uint32_t place_of(const struct client_sockets *all, uint32_t handle) {
+  uint32_t place = handle % CLIENT_PLACES;
+  bool is_open = all->descriptors[place] >= 0 && all->handles[place] == handle;
+  return is_open ? place : CLIENT_PLACES;
+}
+
+void client_sockets_close(struct client_sockets *all, uint32_t handle) {
+  uint32_t place = place_of(all, handle);
+  if (place == CLIENT_PLACES) return;
   (void)close(all->descriptors[place]);
   all->descriptors[place] = -1;
   all->free_places[all->free_count++] = (uint16_t)place;
 }
 
 void client_sockets_end(struct client_sockets *all) {
-  for (uint32_t place = 0; place < CLIENT_PLACES; place++) client_sockets_close(all, place);
+  for (uint32_t place = 0; place < CLIENT_PLACES; place++) {
+    client_sockets_close(all, all->handles[place]);
+  }
   if (all->epoll >= 0) (void)close(all->epoll);
   all->epoll = -1;
 }
@@ -138,7 +150,7 @@ static unsigned receive_from(const struct client_sockets *all, uint32_t place, u
   }
   for (unsigned slot = filled; slot < filled + (unsigned)count; slot++) {
     words(all, all->at.lengths)[slot] = all->received[slot].msg_len;
-    words(all, all->at.places)[slot] = place;
+    words(all, all->at.handles)[slot] = all->handles[place];
   }
   return (unsigned)count;
 }
@@ -187,20 +199,21 @@ static void send_run(struct client_sockets *all, uint32_t place, uint32_t from, 
 
 void client_sockets_flush(struct client_sockets *all) {
   uint32_t *control = words(all, all->at.control);
-  const uint32_t *places = words(all, all->at.queue_places);
+  const uint32_t *handles = words(all, all->at.queue_handles);
   uint32_t queued = control[CLIENT_QUEUED] < CLIENT_QUEUE_MAX ? control[CLIENT_QUEUED]
                                                               : CLIENT_QUEUE_MAX;
   uint32_t from = 0;
   while (from < queued) {
-    uint32_t place = places[from];
+    uint32_t handle = handles[from];
     uint32_t to = from;
-    while (to < queued && places[to] == place && point_at(all, to)) to++;
+    while (to < queued && handles[to] == handle && point_at(all, to)) to++;
     if (to == from) {
       control[CLIENT_LOST]++;
       from++;
       continue;
     }
-    if (place < CLIENT_PLACES && all->descriptors[place] >= 0) send_run(all, place, from, to);
+    uint32_t place = place_of(all, handle);
+    if (place < CLIENT_PLACES) send_run(all, place, from, to);
     else control[CLIENT_LOST] += to - from;
     from = to;
   }

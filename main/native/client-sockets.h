@@ -3,8 +3,9 @@
  * epoll descriptor; plain Linux, nothing of Node.
  *
  * All bytes live in one block of memory that the caller owns, as in datagrams.h: packets received in
- * fixed slots, messages to send packed one after another. A socket is named by a small number, its
- * place, which is used again after the socket is closed.
+ * fixed slots, messages to send packed one after another. A socket has a place, which is used again
+ * after it is closed, and is named by a handle: its place and how often that was used before. What
+ * was read, queued or noted for an earlier socket of a place therefore never counts for a later one.
  */
 #ifndef SLUICE_CLIENT_SOCKETS_H
 #define SLUICE_CLIENT_SOCKETS_H
@@ -16,7 +17,8 @@
 
 enum {
   /* Sockets open at a time. */
-  CLIENT_PLACES = 1024,
+  CLIENT_PLACES = 1024, /* a power of two: the low bits of a handle */
+  CLIENT_HANDLE_MAX = INT32_MAX,
   /* Datagrams handed on at a time, over all sockets. */
   CLIENT_SLOTS = 64,
   CLIENT_SLOT_BYTES = 4096 + 64,
@@ -38,8 +40,8 @@ struct client_layout {
   uint32_t control;       /* int32 words */
   uint32_t failures;      /* int32 a place: errno of a socket that failed, 0 for none */
   uint32_t lengths;       /* uint32 a slot: bytes received; CLIENT_SLOT_BYTES when cut off */
-  uint32_t places;        /* uint32 a slot: the socket it came to */
-  uint32_t queue_places;  /* uint32 an entry */
+  uint32_t handles;       /* uint32 a slot: the socket it came to */
+  uint32_t queue_handles; /* uint32 an entry */
   uint32_t queue_lengths; /* uint32 an entry */
   uint32_t queue_offsets; /* uint32 an entry, relative to queue */
   uint32_t packets;       /* CLIENT_SLOT_BYTES a slot */
@@ -55,7 +57,8 @@ struct client_sockets {
   struct client_layout at;
   uint32_t free_count;
   uint16_t free_places[CLIENT_PLACES];
-  int descriptors[CLIENT_PLACES]; /* -1 for none */
+  int descriptors[CLIENT_PLACES];  /* -1 for none */
+  uint32_t handles[CLIENT_PLACES]; /* of the socket there, or of the last one */
   struct mmsghdr received[CLIENT_SLOTS];
   struct iovec received_parts[CLIENT_SLOTS];
   struct mmsghdr leaving[CLIENT_QUEUE_MAX];
@@ -70,12 +73,12 @@ void client_sockets_attach(struct client_sockets *all, uint8_t *block);
 
 /*
  * Opens a socket to a numeric address, with a zone where needed; what comes from elsewhere is
- * dropped by the kernel. Returns its place, or -errno.
+ * dropped by the kernel. Returns its handle, or -errno.
  */
 int client_sockets_open(struct client_sockets *all, const char *host, uint16_t port);
 
-/* Closes a socket; its place is free at once. Ignores a place without one. */
-void client_sockets_close(struct client_sockets *all, uint32_t place);
+/* Closes a socket; its place is free at once. Ignores a handle without one. */
+void client_sockets_close(struct client_sockets *all, uint32_t handle);
 
 /*
  * Receives into the slots from all sockets that are readable; failures go to `failures`. Returns

@@ -115,7 +115,7 @@ static struct client *this_client(napi_env env, napi_callback_info info, size_t 
   return NULL;
 }
 
-/* connect(host, port): a place, or -errno. */
+/* connect(host, port): a handle, or -errno. */
 static napi_value method_connect(napi_env env, napi_callback_info info) {
   size_t argc = 2;
   napi_value argv[2];
@@ -132,19 +132,19 @@ static napi_value method_connect(napi_env env, napi_callback_info info) {
     (void)napi_throw_type_error(env, NULL, "connect takes an address and a port");
     return NULL;
   }
-  int place = client_sockets_open(&self->sockets, host, (uint16_t)port);
-  return napi_create_int32(env, place, &result) == napi_ok ? result : NULL;
+  int handle = client_sockets_open(&self->sockets, host, (uint16_t)port);
+  return napi_create_int32(env, handle, &result) == napi_ok ? result : NULL;
 }
 
-/* disconnect(place): closes one socket. */
+/* disconnect(handle): closes one socket. */
 static napi_value method_disconnect(napi_env env, napi_callback_info info) {
   size_t argc = 1;
   napi_value argument;
-  uint32_t place = 0;
+  uint32_t handle = 0;
   struct client *self = this_client(env, info, &argc, &argument);
   if (self == NULL) return NULL;
-  if (argc == 1 && napi_get_value_uint32(env, argument, &place) == napi_ok) {
-    client_sockets_close(&self->sockets, place);
+  if (argc == 1 && napi_get_value_uint32(env, argument, &handle) == napi_ok) {
+    client_sockets_close(&self->sockets, handle);
   }
   return NULL;
 }
@@ -183,8 +183,8 @@ static bool describe(napi_env env, napi_value object, const struct client_layout
          property(env, object, "control", at->control) &&
          property(env, object, "failures", at->failures) &&
          property(env, object, "lengths", at->lengths) &&
-         property(env, object, "places", at->places) &&
-         property(env, object, "queuePlaces", at->queue_places) &&
+         property(env, object, "handles", at->handles) &&
+         property(env, object, "queueHandles", at->queue_handles) &&
          property(env, object, "queueLengths", at->queue_lengths) &&
          property(env, object, "queueOffsets", at->queue_offsets) &&
          property(env, object, "packets", at->packets) &&

@@ -12,7 +12,7 @@
 #include "udp-socket.h"
 
 /* Counted up with every change that the TypeScript side must know. */
-enum { INTERFACE_VERSION = 3 };
+enum { INTERFACE_VERSION = 4 };
 
 static const napi_type_tag SOCKET_TAG = {0x5c1ce0d1a95f4e21, 0xb47c6e0f3d2a9186};
 
@@ -234,11 +234,11 @@ static napi_value method_open(napi_env env, napi_callback_info info) {
   return throw_text(env, "ENOMEM", "the socket could not be started");
 }
 
-/* giveBackMemory(): see memory.h. Takes some ten milliseconds. */
-static napi_value method_give_back_memory(napi_env env, napi_callback_info info) {
+/* trimMemory(): see memory.h. Takes some milliseconds. */
+static napi_value method_trim_memory(napi_env env, napi_callback_info info) {
   (void)env;
   (void)info;
-  memory_give_back();
+  memory_trim();
   return NULL;
 }
 
@@ -277,9 +277,7 @@ NAPI_MODULE_INIT() {
       {.utf8name = "openClient", .method = client_method_open, .attributes = napi_enumerable},
       {.utf8name = "openSockets", .method = method_open_sockets, .attributes = napi_enumerable},
       {.utf8name = "limitArenas", .method = method_limit_arenas, .attributes = napi_enumerable},
-      {.utf8name = "giveBackMemory",
-       .method = method_give_back_memory,
-       .attributes = napi_enumerable},
+      {.utf8name = "trimMemory", .method = method_trim_memory, .attributes = napi_enumerable},
   };
   struct instance *instance = calloc(1, sizeof *instance);
   if (instance == NULL) return throw_errno(env, ENOMEM);

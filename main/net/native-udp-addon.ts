@@ -3,11 +3,13 @@
  * native-udp-socket.ts; in any thread, each has its own instance.
  *
  * The add-on is optional. SLUICE_UDP=dgram leaves it unused, SLUICE_UDP=native makes its absence
- * an error, SLUICE_UDP_ADDON names another file (sanitizer builds).
+ * an error, SLUICE_UDP_ADDON names another file (sanitizer builds; not in an
+ * installed program).
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../contract/errors.ts';
+import { developmentVariable } from '../contract/installed.ts';
 
 /** Bit flags of `open`. */
 export const OPEN_REUSE_PORT = 1;
@@ -58,8 +60,8 @@ export interface UdpAddonClient {
   readonly control: number;
   readonly failures: number;
   readonly lengths: number;
-  readonly places: number;
-  readonly queuePlaces: number;
+  readonly handles: number;
+  readonly queueHandles: number;
   readonly queueLengths: number;
   readonly queueOffsets: number;
   readonly packets: number;
@@ -69,10 +71,14 @@ export interface UdpAddonClient {
   readonly slotBytes: number;
   readonly queueMax: number;
   readonly queueBytes: number;
-  /** Opens a socket to a numeric address. @returns its place, 0…placeCount-1, or -errno */
+  /**
+   * Opens a socket to a numeric address.
+   *
+   * @returns its handle, whose remainder by placeCount is its place, or -errno
+   */
   connect(host: string, port: number): number;
-  /** Closes a socket; its place may be given to the next one at once. */
-  disconnect(place: number): void;
+  /** Closes a socket; its place may be given to the next one at once, its handle is not. */
+  disconnect(handle: number): void;
   /** Sends the queue. */
   flush(): void;
   /** To be called once; every method throws afterwards. */
@@ -111,8 +117,8 @@ export interface UdpAddon {
   openSockets(): number;
   /** Bounds the areas that glibc's malloc spreads over threads; for the whole process. */
   limitArenas(count: number): void;
-  /** Returns free memory, and pages of program code not in use, to the system. Some 10 ms. */
-  giveBackMemory(): void;
+  /** Returns to the system what malloc keeps free. Some milliseconds. */
+  trimMemory(): void;
 }
 
 /** The add-on, or why there is none. */
@@ -122,7 +128,7 @@ export interface UdpAddonResult {
   readonly reason: string;
 }
 
-const INTERFACE_VERSION = 3;
+const INTERFACE_VERSION = 4;
 
 /** This thread's add-on once loaded. */
 let loaded: UdpAddon | null = null;
@@ -135,7 +141,10 @@ let loaded: UdpAddon | null = null;
 export function loadUdpAddon(env: NodeJS.ProcessEnv = process.env): UdpAddonResult {
   const wanted = env['SLUICE_UDP'];
   if (wanted === 'dgram') return { addon: null, reason: 'SLUICE_UDP=dgram' };
-  const result = loaded === null ? load(env['SLUICE_UDP_ADDON'] ?? addonFile()) : found(loaded);
+  const result =
+    loaded === null
+      ? load(developmentVariable('SLUICE_UDP_ADDON', env) ?? addonFile())
+      : found(loaded);
   if (result.addon === null && wanted === 'native') {
     throw new AppError('CONFIG_INVALID', `SLUICE_UDP=native, but ${result.reason}`);
   }

@@ -28,9 +28,9 @@ export class NativeUdpClient implements UdpClient {
   readonly #control: Int32Array;
   readonly #failures: Int32Array;
   readonly #lengths: Uint32Array;
-  readonly #places: Uint32Array;
+  readonly #handles: Uint32Array;
   readonly #queue: Uint8Array;
-  readonly #queuePlaces: Uint32Array;
+  readonly #queueHandles: Uint32Array;
   readonly #queueLengths: Uint32Array;
   readonly #queueOffsets: Uint32Array;
   /** The socket at each place. */
@@ -52,19 +52,19 @@ export class NativeUdpClient implements UdpClient {
     this.#control = new Int32Array(block, client.control, CLIENT_LOST + 2);
     this.#failures = new Int32Array(block, client.failures, client.placeCount);
     this.#lengths = new Uint32Array(block, client.lengths, client.slots);
-    this.#places = new Uint32Array(block, client.places, client.slots);
+    this.#handles = new Uint32Array(block, client.handles, client.slots);
     this.#queue = new Uint8Array(block, client.queue, client.queueBytes);
-    this.#queuePlaces = new Uint32Array(block, client.queuePlaces, client.queueMax);
+    this.#queueHandles = new Uint32Array(block, client.queueHandles, client.queueMax);
     this.#queueLengths = new Uint32Array(block, client.queueLengths, client.queueMax);
     this.#queueOffsets = new Uint32Array(block, client.queueOffsets, client.queueMax);
     this.#sockets = new Array<NativeClientSocket | null>(client.placeCount).fill(null);
   }
 
   open(server: PlainServer, user: UdpClientUser): UdpClientSocket {
-    const place = this.#isClosed ? -EBADF : this.#addon.connect(server.address, server.port);
-    const socket = new NativeClientSocket(this, place, user);
-    if (place >= 0) this.#sockets[place] = socket;
-    else setImmediate(() => socket.breakOff(-place));
+    const handle = this.#isClosed ? -EBADF : this.#addon.connect(server.address, server.port);
+    const socket = new NativeClientSocket(this, handle, user);
+    if (handle >= 0) this.#sockets[this.#placeOf(handle)] = socket;
+    else setImmediate(() => socket.breakOff(-handle));
     return socket;
   }
 
@@ -77,13 +77,13 @@ export class NativeUdpClient implements UdpClient {
   }
 
   /** Queues a copy. @returns the number of the flush that sends it; -1 when it does not fit */
-  queue(place: number, bytes: Uint8Array): number {
+  queue(handle: number, bytes: Uint8Array): number {
     const { length } = bytes;
     if (!this.#fits(length)) this.flush();
     if (this.#isClosed || !this.#fits(length)) return -1;
     const entry = this.#control[CLIENT_QUEUED] as number;
     this.#queue.set(bytes, this.#queueBytes);
-    this.#queuePlaces[entry] = place;
+    this.#queueHandles[entry] = handle;
     this.#queueLengths[entry] = length;
     this.#queueOffsets[entry] = this.#queueBytes;
     this.#queueBytes += length;
@@ -95,12 +95,12 @@ export class NativeUdpClient implements UdpClient {
     return this.#flushes + 1;
   }
 
-  /** @param queuedFor  what `queue` returned last: its place must not be used again before that */
-  closePlace(place: number, queuedFor: number): void {
-    if (this.#isClosed || place < 0) return;
+  /** @param queuedFor  what `queue` returned last: it is to leave before the socket closes */
+  closeSocket(handle: number, queuedFor: number): void {
+    if (this.#isClosed || handle < 0) return;
     if (queuedFor > this.#flushes) this.flush();
-    this.#sockets[place] = null;
-    this.#addon.disconnect(place);
+    this.#sockets[this.#placeOf(handle)] = null;
+    this.#addon.disconnect(handle);
   }
 
   /** Sends the queue now. */
@@ -117,6 +117,10 @@ export class NativeUdpClient implements UdpClient {
     this.#readNews();
   };
 
+  #placeOf(handle: number): number {
+    return handle % this.#sockets.length;
+  }
+
   #fits(length: number): boolean {
     const hasEntry = (this.#control[CLIENT_QUEUED] as number) < this.#queueLengths.length;
     return hasEntry && this.#queueBytes + length <= this.#queue.length;
@@ -128,8 +132,11 @@ export class NativeUdpClient implements UdpClient {
       const received = this.#lengths[slot] as number;
       const bytes = Buffer.from(block, packets + slot * slotBytes, received);
       const length = received === slotBytes ? cutToQuestion(bytes) : received;
-      const socket = this.#sockets[this.#places[slot] as number] ?? null;
-      socket?.received(length === received ? bytes : bytes.subarray(0, length));
+      const handle = this.#handles[slot] as number;
+      const socket = this.#sockets[this.#placeOf(handle)] ?? null;
+      // A slot before may have closed the socket of this one, and opened another at its place.
+      if (socket?.handle !== handle) continue;
+      socket.received(length === received ? bytes : bytes.subarray(0, length));
     }
     this.#readNews();
   }
@@ -155,23 +162,24 @@ export class NativeUdpClient implements UdpClient {
 }
 
 class NativeClientSocket implements UdpClientSocket {
+  /** Negative when it could not be opened. */
+  readonly handle: number;
   readonly #client: NativeUdpClient;
-  readonly #place: number;
   readonly #user: UdpClientUser;
   #queuedFor = 0;
   #isClosed = false;
 
-  constructor(client: NativeUdpClient, place: number, user: UdpClientUser) {
+  constructor(client: NativeUdpClient, handle: number, user: UdpClientUser) {
+    this.handle = handle;
     this.#client = client;
-    this.#place = place;
     this.#user = user;
   }
 
   send(bytes: Buffer): boolean {
     if (this.#isClosed) return false;
     // A socket that could not be opened says so in a moment, to all who wait on it.
-    if (this.#place < 0) return true;
-    const flush = this.#client.queue(this.#place, bytes);
+    if (this.handle < 0) return true;
+    const flush = this.#client.queue(this.handle, bytes);
     if (flush < 0) return false;
     this.#queuedFor = flush;
     return true;
@@ -180,7 +188,7 @@ class NativeClientSocket implements UdpClientSocket {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#client.closePlace(this.#place, this.#queuedFor);
+    this.#client.closeSocket(this.handle, this.#queuedFor);
   }
 
   received(bytes: Buffer): void {

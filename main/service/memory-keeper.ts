@@ -1,6 +1,7 @@
 /**
- * Keeps the program as small as what it needs: gives back what starting, compiling lists, and the
- * compilers of V8 when load comes, have taken and freed. Used by headless.ts in the main thread.
+ * Keeps the program as small as what it needs: returns to the system what starting, compiling lists,
+ * and the compilers of V8 when load comes, have taken and freed. Used by headless.ts in the main
+ * thread. Pages of program code are the kernel's to take back, which it does when it needs them.
  *
  * After the start and after each compilation of lists it collects garbage; besides, it looks now
  * and then whether the process has grown, and gives freed memory back when it has. A process that
@@ -8,8 +9,7 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { collectStartGarbage } from '../net/garbage.ts';
-import { giveBackMemory, limitArenas } from '../net/process-memory.ts';
-import { residentBytes } from './resident-memory.ts';
+import { limitArenas, processMemory, trimMemory } from '../net/process-memory.ts';
 
 /** Quiet time after a start or a compilation, before its memory is given back. */
 const SETTLE_MS = 2_000;
@@ -25,15 +25,15 @@ const INITIAL_HEAP_MIB = 8;
 /** What is measured and done; replaced in tests. */
 export interface MemoryActions {
   collect(): void;
-  giveBack(): void;
+  trim(): void;
   /** Bytes. */
   resident(): number;
 }
 
 const REAL: MemoryActions = {
   collect: collectStartGarbage,
-  giveBack: giveBackMemory,
-  resident: residentBytes,
+  trim: trimMemory,
+  resident: () => processMemory().rssBytes,
 };
 
 /** Settings of the process that hold for threads started later. To be called first of all. */
@@ -65,16 +65,16 @@ export class MemoryKeeper {
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => {
       this.#actions.collect();
-      this.#giveBack();
+      this.#trim();
     }, SETTLE_MS).unref();
   }
 
   #look(): void {
-    if (this.#actions.resident() > this.#residentBefore + GROWTH_BYTES) this.#giveBack();
+    if (this.#actions.resident() > this.#residentBefore + GROWTH_BYTES) this.#trim();
   }
 
-  #giveBack(): void {
-    this.#actions.giveBack();
+  #trim(): void {
+    this.#actions.trim();
     this.#residentBefore = this.#actions.resident();
   }
 }

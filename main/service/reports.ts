@@ -7,6 +7,7 @@ import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
 import type { LiveUpdate, MethodOutput, QueueStatus, Status } from '../contract/methods.ts';
 import { maskAddress } from '../engine/tally.ts';
 import { addressText } from '../log/address-text.ts';
+import { processMemory, type ProcessMemory } from '../net/process-memory.ts';
 import type { ServiceClock } from './clock.ts';
 import type { ConfigStore } from './config-store.ts';
 import { planeQueues, totalsOf } from './figures.ts';
@@ -15,7 +16,6 @@ import { LoopLag } from './loop-lag.ts';
 import type { ListsPart, LogPart, LogState, PlanePart } from './parts.ts';
 import type { ProtectionSwitch } from './protection.ts';
 import type { TakeoverSwitch } from './takeover-switch.ts';
-import { residentBytes } from './resident-memory.ts';
 
 export interface ReportParts {
   readonly version: string;
@@ -47,7 +47,7 @@ export interface Measurements {
   readonly healthy: boolean;
   readonly planeRestarts: number;
   readonly loopLagP99Ms: number;
-  readonly rssBytes: number;
+  readonly memory: ProcessMemory;
 }
 
 export class Reports {
@@ -100,7 +100,7 @@ export class Reports {
       policyVersion: this.#policyVersion(),
       upstreams: [...plane.upstreams],
       log: { mode: store.config.log.mode, state, stored, bytes },
-      memory: { rssBytes: residentBytes() },
+      memory: processMemory(),
     };
   }
 
@@ -142,7 +142,7 @@ export class Reports {
       healthy: this.health().health === 'ok',
       planeRestarts: plane.restarts,
       loopLagP99Ms: this.#lag.p99Ms(),
-      rssBytes: residentBytes(),
+      memory: processMemory(),
     };
   }
 

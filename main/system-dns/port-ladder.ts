@@ -5,7 +5,10 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { changeableByUsers } from './root-files.ts';
+import { serviceUnit } from './service-unit.ts';
 
 export type RungState = 'works' | 'possible' | 'not here';
 
@@ -45,6 +48,10 @@ export interface LadderFacts {
   readonly userName: string;
   /** What starts this program without a window, for a service. */
   readonly command: string;
+  /** A file of this program that a user can change; '' when only root can. */
+  readonly changeable: string;
+  /** Installs a copy that only root can change; '' when this is no checkout. */
+  readonly installer: string;
 }
 
 /** Bit of CAP_NET_BIND_SERVICE, linux/capability.h. */
@@ -68,7 +75,9 @@ export function ladderFacts(ownerTakesPort: boolean, proc = '/proc'): LadderFact
     hasRule: existsSync(RULE_FILE),
     hasLowPorts: existsSync(SYSCTL_FILE),
     userName: userName(),
-    command: programCommand(),
+    command: `${process.execPath} ${programEntry()}`,
+    changeable: changeableByUsers([process.execPath, programEntry()]),
+    installer: installCommand(),
   };
 }
 
@@ -105,19 +114,34 @@ function plainLadder(facts: LadderFacts): PlainRung[] {
     },
     passwordRung(facts),
     lowPortsRung(facts, isAllowed),
-    {
-      id: 'service',
-      state: facts.hasSystemd && !facts.isService ? 'possible' : 'not here',
-      title: 'Run Sluice as a service of the system',
-      explains:
-        'systemd starts it at boot with the right to port 53 and to the resolver. It has settings ' +
-        'and a log of its own in /var/lib/sluice. Quit the one that runs now first.',
-      installs: `${writeCommand(UNIT_FILE, unitLines(facts.command))}
+    serviceRung(facts),
+  ];
+}
+
+/** Root must not run at boot what a user can change: then a copy is installed that none can. */
+function serviceRung({
+  hasSystemd,
+  isService,
+  command,
+  changeable,
+  installer,
+}: LadderFacts): PlainRung {
+  const isSafe = changeable === '';
+  const canInstall = isSafe || installer !== '';
+  const unit = writeCommand(UNIT_FILE, serviceUnit(command, 'electron' in process.versions));
+  return {
+    id: 'service',
+    state: hasSystemd && !isService && canInstall ? 'possible' : 'not here',
+    title: 'Run Sluice as a service of the system',
+    explains:
+      'systemd starts it at boot with the right to port 53 and to the resolver. It has settings ' +
+      'and a log of its own in /var/lib/sluice. Quit the one that runs now first.' +
+      (isSafe ? '' : ` Root would run ${changeable}, which a user can change: a copy is needed.`),
+    installs: `${isSafe ? unit : installer}
 sudo systemctl daemon-reload
 sudo systemctl enable --now sluice.service`,
-      undo: `sudo systemctl disable --now sluice.service\nsudo rm ${UNIT_FILE}`,
-    },
-  ];
+    undo: `sudo systemctl disable --now sluice.service\n${isSafe ? `sudo rm ${UNIT_FILE}` : `${installer} -- --remove`}`,
+  };
 }
 
 function lowPortsRung({ hasLowPorts }: LadderFacts, isAllowed: boolean): PlainRung {
@@ -153,19 +177,6 @@ function passwordRung({ ownerTakesPort, isRoot, hasRule, userName }: LadderFacts
   };
 }
 
-function unitLines(command: string): string[] {
-  return [
-    ...['[Unit]', 'Description=Sluice DNS filtering gateway'],
-    ...['After=network-pre.target systemd-resolved.service NetworkManager.service', '[Service]'],
-    ...('electron' in process.versions ? ['Environment=ELECTRON_RUN_AS_NODE=1'] : []),
-    `ExecStart=${command} run --data-dir /var/lib/sluice`,
-    `ExecStopPost=${command} restore`,
-    ...['KillMode=mixed', 'Restart=on-failure', 'StateDirectory=sluice'],
-    ...['AmbientCapabilities=CAP_NET_BIND_SERVICE', 'NoNewPrivileges=yes', 'PrivateTmp=yes'],
-    ...['[Install]', 'WantedBy=multi-user.target'],
-  ];
-}
-
 /** One line of shell that writes a file: what is shown is what is written. */
 function writeCommand(file: string, lines: readonly string[]): string {
   const quoted = lines.map((line) => `'${line.replaceAll("'", `'\\''`)}'`).join(' ');
@@ -173,10 +184,15 @@ function writeCommand(file: string, lines: readonly string[]): string {
 }
 
 /** Of a build; sources are started as they are by their own runtime. */
-function programCommand(here: string = import.meta.url): string {
+function programEntry(here: string = import.meta.url): string {
   const root = here.slice(0, here.lastIndexOf('/main/') + '/main/'.length);
-  const entry = fileURLToPath(`${root}headless.${here.endsWith('.ts') ? 'ts' : 'js'}`);
-  return `${process.execPath} ${entry}`;
+  return fileURLToPath(`${root}headless.${here.endsWith('.ts') ? 'ts' : 'js'}`);
+}
+
+function installCommand(here: string = import.meta.url): string {
+  const root = fileURLToPath(here.slice(0, here.lastIndexOf('/main/'))).replace(/\/dist$/, '');
+  const isCheckout = existsSync(join(root, 'main', 'launch', 'install-system.ts'));
+  return isCheckout ? `sudo npm --prefix ${root} run install:system` : '';
 }
 
 function userName(): string {

@@ -14,7 +14,7 @@ import { compileRules } from '../../main/lists/rules.ts';
 import { LogRing } from '../../main/log/ring.ts';
 import { collectStartGarbage } from '../../main/net/garbage.ts';
 import { loadUdpAddon } from '../../main/net/native-udp-addon.ts';
-import { giveBackMemory, limitArenas } from '../../main/net/process-memory.ts';
+import { trimMemory, limitArenas } from '../../main/net/process-memory.ts';
 
 const TABLES = 8;
 const DEADLINE_MS = 10_000;
@@ -71,7 +71,7 @@ test('memory after many tables is that of one', { skip }, async (t) => {
   });
   t.after(() => plane.close());
   collectStartGarbage();
-  giveBackMemory();
+  trimMemory();
   const before = process.memoryUsage.rss();
   let tableBytes = 0;
   for (let version = 2; version <= TABLES; version++) {
@@ -87,7 +87,7 @@ test('memory after many tables is that of one', { skip }, async (t) => {
   while (resident > bound && performance.now() < giveUpAt) {
     await wait(200); // the thread collects a while after the last table
     collectStartGarbage();
-    giveBackMemory();
+    trimMemory();
     resident = process.memoryUsage.rss();
   }
   assert.deepEqual(faults, []);

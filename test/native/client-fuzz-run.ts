@@ -85,7 +85,7 @@ async function writeNonsense(native: UdpAddon, draw: ReturnType<typeof drawer>):
     const words = new Uint32Array(client.block, client.failures, size / 4);
     for (let count = 0; count < 300; count++) words[draw(words.length)] = draw(2 ** 32);
     for (let entry = 0; entry < client.queueMax; entry++) {
-      const at = client.queuePlaces / 4 + entry;
+      const at = client.queueHandles / 4 + entry;
       if (draw(2) === 0) new Uint32Array(client.block)[at] = places[draw(5)] ?? 0;
     }
     new Int32Array(client.block, client.control, 1)[0] = draw(4) === 0 ? -1 : draw(300);

@@ -9,7 +9,7 @@ import { FLAG } from '../../main/engine/wire.ts';
 import { NativeUdpClient } from '../../main/net/native-udp-client.ts';
 import type { PlainServer } from '../../main/net/server-address.ts';
 import { dgramClient } from '../../main/net/udp-client.ts';
-import type { UdpClient } from '../../main/net/udp-client.ts';
+import type { UdpClient, UdpClientSocket } from '../../main/net/udp-client.ts';
 import { question, replyTo } from '../support/dns-wire.ts';
 import { builtAddon, missingForAddon } from './built-addon.ts';
 
@@ -177,6 +177,35 @@ for (const [kind, skip] of KINDS) {
       server.send(Buffer.from([3]), server.ports[1] ?? 0);
       await second.until(() => second.messages.length > 0);
       assert.deepEqual([first.messages.length, [...(second.messages[0] ?? [])]], [0, [3]]);
+    });
+
+    test('of one batch, what came for a socket closed meanwhile does not reach the next', async (t) => {
+      const server = await serve(t, () => null);
+      const client = await open(t);
+      const [first, second] = [new Heard(), new Heard()];
+      let next: UdpClientSocket | null = null;
+      const old = client.open(server.address, {
+        ...first.user,
+        received: (bytes) => {
+          first.received(bytes);
+          old.close();
+          next = client.open(server.address, second.user);
+          next.send(Buffer.from([2]));
+        },
+      });
+      t.after(() => next?.close());
+      old.send(Buffer.from([1]));
+      await first.until(() => server.ports.length === 1);
+      // Sent in one turn, both lie in the socket's buffer when it is next read.
+      for (const byte of [7, 8, 9]) server.send(Buffer.from([byte]), server.ports[0] ?? 0);
+      await second.until(() => server.ports.length === 2);
+      server.send(Buffer.from([3]), server.ports[1] ?? 0);
+      await second.until(() => second.messages.length > 0);
+      assert.deepEqual(
+        first.messages.map((bytes) => [...bytes]),
+        [[7]],
+      );
+      assert.deepEqual([...(second.messages[0] ?? [])], [3]);
     });
   });
 }

@@ -235,6 +235,16 @@ test('the second signal ends it at once', async (t) => {
   assert.equal(await one.exited, 1);
 });
 
+test('a signal that reaches it twice, from a terminal and handed on, ends it cleanly', async (t) => {
+  const home = await makeHome(t);
+  const one = home.run();
+  await one.ready();
+  one.kill('SIGTERM');
+  await one.prints(/SIGTERM: stopping/);
+  one.kill('SIGTERM');
+  assert.equal(await one.exited, 0);
+});
+
 test('a named settings file that is missing is a mistake, and none is made', async (t) => {
   const home = await makeHome(t);
   const missing = join(home.folder, 'typo.yaml');

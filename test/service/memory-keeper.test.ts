@@ -1,4 +1,4 @@
-/** The memory keeper: when it collects, when it gives back, and when it leaves the process alone. */
+/** The memory keeper: when it collects, when it trims, and when it leaves the process alone. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryKeeper } from '../../main/service/memory-keeper.ts';
@@ -9,8 +9,8 @@ function watched() {
   const process = { bytes: 100 * MIB, did: [] as string[] };
   const keeper = new MemoryKeeper({
     collect: () => process.did.push('collect'),
-    giveBack: () => {
-      process.did.push('give back');
+    trim: () => {
+      process.did.push('trim');
       process.bytes -= MIB;
     },
     resident: () => process.bytes,
@@ -27,12 +27,12 @@ test('a start or compilation that is over is followed by one collection', (t) =>
   t.mock.timers.tick(1_500);
   assert.deepEqual(process.did, [], 'a second one puts it off');
   t.mock.timers.tick(500);
-  assert.deepEqual(process.did, ['collect', 'give back']);
+  assert.deepEqual(process.did, ['collect', 'trim']);
   t.mock.timers.tick(60_000);
   assert.equal(process.did.length, 2, 'a process that does not grow is left alone');
 });
 
-test('a process that has grown gives back, once for each growth', (t) => {
+test('a process that has grown is trimmed, once for each growth', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const { process, keeper } = watched();
   keeper.start();
@@ -43,5 +43,5 @@ test('a process that has grown gives back, once for each growth', (t) => {
   assert.deepEqual(process.did, [], 'a little is not worth it');
   process.bytes += 3 * MIB;
   t.mock.timers.tick(20_000);
-  assert.deepEqual(process.did, ['give back']);
+  assert.deepEqual(process.did, ['trim']);
 });

@@ -11,6 +11,8 @@ const PACKAGES = {
   drill: 'ldnsutils',
   dnsdist: 'dnsdist',
   unshare: 'util-linux',
+  prlimit: 'util-linux',
+  setpriv: 'util-linux',
   getent: 'libc-bin',
   unbound: 'unbound',
   openssl: 'openssl',

@@ -10,7 +10,7 @@ import { changeRight, rightCommand } from '../../main/system-dns/rights.ts';
 const FACTS: LadderFacts = {
   ...{ lowestFreePort: 1024, isRoot: false, mayBind: false, ownerTakesPort: true },
   ...{ hasSystemd: true, isService: false, hasRule: false, hasLowPorts: false },
-  ...{ userName: "o'neil", command: 'node headless.js' },
+  ...{ userName: "o'neil", command: 'node headless.js', changeable: '', installer: '' },
 };
 
 function rungOf(id: Rung['id'], facts: Partial<LadderFacts> = {}): Rung {

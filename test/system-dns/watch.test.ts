@@ -122,7 +122,7 @@ test('the ladder names what works, and the commands that install and remove the 
   const facts = {
     ...{ lowestFreePort: 1024, isRoot: false, mayBind: false, ownerTakesPort: true },
     ...{ hasSystemd: true, isService: false, hasRule: false, hasLowPorts: false, userName: 'ann' },
-    command: '/usr/bin/sluice',
+    ...{ command: '/usr/bin/sluice', changeable: '', installer: '' },
   };
   const states = (of: Partial<typeof facts>): string[] =>
     portLadder({ ...facts, ...of }).map(({ id, state }) => `${id}: ${state}`);
