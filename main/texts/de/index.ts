@@ -1,0 +1,7 @@
+/** Deutsch. */
+import type { Texts } from '../catalogue.ts';
+import { activity } from './activity.ts';
+import { format } from './format.ts';
+import { shell } from './shell.ts';
+
+export const de: Texts = { activity, format, shell };

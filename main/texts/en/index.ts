@@ -1,0 +1,6 @@
+/** English: the language that gives the keys. */
+import { activity } from './activity.ts';
+import { format } from './format.ts';
+import { shell } from './shell.ts';
+
+export const en = { activity, format, shell };
