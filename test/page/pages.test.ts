@@ -1,6 +1,7 @@
 /** Log, Rules, Network and Health in a real browser; and all pages by keyboard, narrow and dark. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { en } from '../../main/texts/en/index.ts';
 import { fakeUpdate } from './fake-data.ts';
 import { describeWindow, eventually, styleOf } from './window-under-test.ts';
 
@@ -181,7 +182,7 @@ describeWindow('pages', (lab) => {
     const queues = page.getByRole('region', { name: 'Queues' }).locator(rows);
     assert.match(await queues.first().innerText(), /Log\s+3\s+4,096\s+12/);
     await page.getByRole('link', { name: 'Lists' }).click();
-    await page.getByText('Sluice works, but something needs attention').waitFor();
+    await page.getByText(en.shell.attention).waitFor();
   });
 
   test('health: upstream servers in plain words, and fresh while queries come in', async () => {
@@ -242,7 +243,7 @@ describeWindow('pages', (lab) => {
         methods.networkFailure = 'resolvectl hangs';
       },
     });
-    await page.getByText('This could not be loaded').waitFor();
+    await page.getByText(en.shell.notLoaded).waitFor();
     await page.getByRole('switch').click();
     await page.getByText('Owner: nobody owns the resolver of this system.').waitFor();
     await page.getByRole('button', { name: 'Give back now' }).click();
@@ -265,13 +266,13 @@ describeWindow('pages', (lab) => {
     await page.getByLabel('1 hour', { exact: true }).focus();
     await page.keyboard.press('ArrowRight');
     await page.getByRole('img', { name: /last 24 hours/ }).waitFor();
-    await page.getByRole('button', { name: 'Hold still' }).focus();
+    await page.getByRole('button', { name: en.activity.hold, exact: true }).focus();
     await page.keyboard.press('Tab');
     assert.match(
       String(await page.evaluate('document.activeElement.ariaLabel')),
       /^(Block|Allow) /,
     );
-    await page.getByText('Held still while you are in the table').waitFor();
+    await page.getByText(en.activity.heldTouched(0).split('.', 1)[0] ?? '').waitFor();
     assert.equal(
       await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'),
       'solid',
