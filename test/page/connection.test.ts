@@ -49,7 +49,7 @@ describeWindow('connection', (lab) => {
   test('without the token the window asks for it', async () => {
     const { page, faults } = await lab().open({ token: 'open sesame' });
     await page.getByLabel('Access token').fill('open sesame');
-    await page.getByRole('button', { name: en.activity.follow, exact: true }).click();
+    await page.getByRole('button', { name: en.shell.continue, exact: true }).click();
     await page.getByRole('heading', { name: 'Protection is on' }).waitFor();
     for (const fault of faults.splice(0)) assert.match(fault, /^Failed to load resource: [^]*401/);
   });
