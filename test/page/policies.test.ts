@@ -1,6 +1,7 @@
 /** The page Policies in a real browser: policies, services, safe search, bypass, local names. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { en } from '../../main/texts/en/index.ts';
 import { describeWindow, eventually } from './window-under-test.ts';
 
 const refused = /^Failed to load resource: [^,]*400[^,]*$/;
@@ -121,7 +122,7 @@ describeWindow('policies', (lab) => {
         ...['tiktok', 'facebook', 'reddit'],
       ]);
     });
-    await page.getByRole('button', { name: 'Block all of Games' }).click();
+    await page.getByRole('button', { name: en.services.blockAllOf('Games') }).click();
     await page.getByText('2 of 2 blocked').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('2 of 2 blocked').waitFor({ state: 'detached' });
@@ -132,9 +133,9 @@ describeWindow('policies', (lab) => {
 
   test('safe search by engine, how strict, and ways past the filter', async () => {
     const { page, service } = await lab().open({ path: '#/policies/search' });
-    await page.getByRole('switch', { name: 'Safe search of Bing' }).click();
+    await page.getByRole('switch', { name: en.services.safeSearchOf('Bing') }).click();
     await page.getByText('Strict', { exact: true }).click();
-    await page.getByRole('switch', { name: 'Block ways past the filter' }).click();
+    await page.getByRole('switch', { name: en.services.bypassSwitch }).click();
     await page.getByText('Blocked', { exact: true }).waitFor();
     const { safeSearch, bypass } = service.methods.filters.services;
     assert.deepEqual(safeSearch.engines, ['google', 'youtube', 'duckduckgo']);

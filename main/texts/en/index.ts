@@ -2,6 +2,7 @@
 import { activity } from './activity.ts';
 import { format } from './format.ts';
 import { network } from './network.ts';
+import { services } from './services.ts';
 import { shell } from './shell.ts';
 
-export const en = { activity, format, network, shell };
+export const en = { activity, format, network, services, shell };
