@@ -27,7 +27,8 @@ const LAYERS: Record<string, readonly string[]> = {
   launch: ['contract'],
   compose: ['contract', 'service', 'lists', 'log', 'net', 'dataplane', 'interfaces', 'system-dns'],
   headless: ['contract', 'compose', 'interfaces', 'service'],
-  renderer: [],
+  renderer: ['texts'],
+  texts: [],
 };
 
 /** Packages (and node: modules) a folder may load; a folder that is not named may load any. */

@@ -1,6 +1,6 @@
 /** Which client an address belongs to, and what is said about groups. */
-import { formatNoun } from '../format/number.ts';
 import type { ClientGroup, NamedClient } from '../client/answers.ts';
+import { t } from '../text.ts';
 
 /**
  * The client whose ids have this address; the narrowest network wins. MAC addresses are not looked
@@ -60,18 +60,20 @@ function toBits(value: number, width: number): string {
 
 /** What a group has otherwise than everybody, one sentence part each. */
 export function describeGroup(group: ClientGroup): string[] {
-  if (!group.filtering) return ['nothing is filtered'];
+  const { has } = t().clients;
+  if (!group.filtering) return [has.noFilter];
   const { lists, rules, services, safeSearch } = group;
   return [
-    lists === undefined ? 'all lists' : lists.length === 0 ? 'no lists' : lists.join(', '),
-    rules.length === 0 ? '' : formatNoun(rules.length, 'own rule', 'own rules'),
-    services.length === 0 ? '' : formatNoun(services.length, 'service blocked', 'services blocked'),
-    safeSearch === undefined ? '' : safeSearch === false ? 'no safe search' : 'safe search',
+    lists === undefined ? has.allLists : lists.length === 0 ? has.noLists : lists.join(', '),
+    rules.length === 0 ? '' : has.rules(rules.length),
+    services.length === 0 ? '' : has.services(services.length),
+    safeSearch === undefined ? '' : safeSearch === false ? has.noSafeSearch : has.safeSearch,
   ].filter((text) => text !== '');
 }
 
-/** How many clients a group has. */
+/** The clients of a group. */
 export function describeMembers(group: ClientGroup, clients: readonly NamedClient[]): string {
   const members = clients.filter((client) => client.group === group.name);
-  return members.length === 0 ? 'no clients yet' : members.map(({ name }) => name).join(', ');
+  if (members.length === 0) return t().clients.has.noClients;
+  return members.map(({ name }) => name).join(', ');
 }

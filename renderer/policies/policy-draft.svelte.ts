@@ -2,6 +2,7 @@
 import type { Policy } from '../client/answers.ts';
 import { FieldProblem } from '../client/field-error.ts';
 import { splitLines, splitWords } from '../format/lines.ts';
+import { t } from '../text.ts';
 import { weekdays, type Weekday } from './policy-text.ts';
 
 export const PRIORITY_DEFAULT = 100;
@@ -69,8 +70,7 @@ export class PolicyDraft {
   /** @throws FieldProblem where the service would take it for something else */
   check(): void {
     if (!this.isForAll && this.people.length === 0 && splitWords(this.networks).length === 0) {
-      const text = 'Choose at least one client or group, type an address, or choose Everybody.';
-      throw new FieldProblem('clients', text);
+      throw new FieldProblem('clients', t().policies.chooseClients);
     }
   }
 }

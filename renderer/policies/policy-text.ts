@@ -1,32 +1,18 @@
 /** What is said about policies: what they do, with which names, for whom and when. */
 import type { Policy } from '../client/answers.ts';
-
-export const actionLabels: Record<Policy['action'], string> = {
-  block: 'Block',
-  allow: 'Allow',
-  redirect: 'Redirect',
-};
+import { t } from '../text.ts';
 
 type Schedule = NonNullable<Policy['schedule']>;
 export type Weekday = Schedule['days'][number];
 
 /** In the order of the week as most calendars have it. */
-export const dayLabels: Record<Weekday, { short: string; long: string }> = {
-  mon: { short: 'Mon', long: 'Monday' },
-  tue: { short: 'Tue', long: 'Tuesday' },
-  wed: { short: 'Wed', long: 'Wednesday' },
-  thu: { short: 'Thu', long: 'Thursday' },
-  fri: { short: 'Fri', long: 'Friday' },
-  sat: { short: 'Sat', long: 'Saturday' },
-  sun: { short: 'Sun', long: 'Sunday' },
-};
-export const weekdays = Object.keys(dayLabels) as Weekday[];
+export const weekdays: readonly Weekday[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 
 /** "x.example, y.example and 3 more". */
 export function describeSome(entries: readonly string[], shown: number): string {
   const first = entries.slice(0, shown).join(', ');
   const left = entries.length - shown;
-  return left > 0 ? `${first} and ${String(left)} more` : first;
+  return left > 0 ? t().policies.andMore(first, left) : first;
 }
 
 export function describeNames({ domains, regex }: Policy): string {
@@ -34,12 +20,12 @@ export function describeNames({ domains, regex }: Policy): string {
 }
 
 export function describeWho({ clients }: Policy): string {
-  return clients.length === 0 ? 'Everybody' : describeSome(clients, 2);
+  return clients.length === 0 ? t().policies.everyone : describeSome(clients, 2);
 }
 
 /** "Mon–Fri", "22:00–06:30", "Europe/Berlin"; "Always" without a schedule. */
 export function describeWhen({ schedule }: Policy): string[] {
-  if (schedule === undefined) return ['Always'];
+  if (schedule === undefined) return [t().policies.always];
   const { days, from, to, timeZone } = schedule;
   const hours = from === to ? '' : `${from}–${to}`;
   return [describeDays(days), hours, timeZone].filter((text) => text !== '');
@@ -47,7 +33,7 @@ export function describeWhen({ schedule }: Policy): string[] {
 
 /** Runs of three days and more are told by their ends. */
 export function describeDays(days: readonly Weekday[]): string {
-  if (days.length === weekdays.length) return 'Every day';
+  if (days.length === weekdays.length) return t().policies.everyDay;
   const runs: Weekday[][] = [];
   for (const [index, day] of weekdays.entries()) {
     if (!days.includes(day)) continue;
@@ -57,7 +43,7 @@ export function describeDays(days: readonly Weekday[]): string {
   }
   return runs
     .flatMap((run) => {
-      const names = run.map((day) => dayLabels[day].short);
+      const names = run.map((day) => t().policies.weekdays[day].short);
       return run.length < 3 ? names : [`${names[0] ?? ''}–${names.at(-1) ?? ''}`];
     })
     .join(', ');
@@ -72,7 +58,7 @@ export function describeTarget({ redirect }: Policy): string {
 /** Whether a policy with a schedule holds now; '' for one that is switched off, and without one. */
 export function describeState(policy: Policy, inForce: readonly string[]): string {
   if (!policy.enabled || policy.schedule === undefined) return '';
-  return inForce.includes(policy.name) ? 'in force now' : 'not now';
+  return inForce.includes(policy.name) ? t().policies.inForce : t().policies.notInForce;
 }
 
 /** As they decide: larger priority first; at equal priority allow, redirect, block. */

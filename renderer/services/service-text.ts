@@ -1,5 +1,6 @@
-/** Words for services and search engines, and services in groups. */
+/** Search engines, and services in groups. */
 import type { SafeSearch, Service } from '../client/answers.ts';
+import { t } from '../text.ts';
 
 export type SafeEngine = SafeSearch['engines'][number];
 
@@ -14,20 +15,6 @@ export const engineLabels: Record<SafeEngine, string> = {
   ecosia: 'Ecosia',
 };
 export const engines = Object.keys(engineLabels) as SafeEngine[];
-
-const categoryLabels: Readonly<Record<string, string>> = {
-  social: 'Social media',
-  messaging: 'Messages and calls',
-  video: 'Video',
-  music: 'Music and audio',
-  games: 'Games',
-  shopping: 'Shopping',
-  ai: 'AI assistants',
-  dating: 'Dating',
-  news: 'News',
-  files: 'Files',
-  other: 'Other',
-};
 
 export interface ServiceGroup {
   readonly category: string;
@@ -48,9 +35,10 @@ export function groupServices(catalogue: readonly Service[], text: string): Serv
     if (group === undefined) groups.set(service.category, [service]);
     else group.push(service);
   }
+  const labels: Readonly<Record<string, string>> = t().services.categories;
   return [...groups].map(([category, services]) => ({
     ...{ category, services },
-    label: categoryLabels[category] ?? category,
+    label: labels[category] ?? category,
   }));
 }
 

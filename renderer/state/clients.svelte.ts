@@ -2,6 +2,7 @@
 import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
 import type { ClientGroup, NamedClient, SeenClient } from '../client/answers.ts';
 import { CallError, describeError } from '../client/call-error.ts';
+import { t } from '../text.ts';
 import { Edited } from './edited.svelte.ts';
 import { Poll } from './poll.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
@@ -39,7 +40,7 @@ export class Clients extends Edited<Answer> {
     const { name } = client;
     const remove = (): Promise<Answer> => this.#client.call('clients.remove', { name });
     if (!(await this.attempt(remove, (error) => stillNamed(error, name)))) return;
-    this.#messages.show(`The client ${name} was removed.`, () => this.put(client));
+    this.#messages.show(t().clients.removed(name), () => this.put(client));
   }
 
   /** Adds a group, or replaces the one that was called `was`. Rejects for the form. */
@@ -57,7 +58,7 @@ export class Clients extends Edited<Answer> {
     const { name } = group;
     const remove = (): Promise<Answer> => this.#client.call('groups.remove', { name });
     if (!(await this.attempt(remove, (error) => stillNamed(error, name)))) return;
-    this.#messages.show(`The group ${name} was removed.`, () => this.putGroup(group));
+    this.#messages.show(t().clients.groupRemoved(name), () => this.putGroup(group));
   }
 
   async #put(change: () => Promise<Answer>, was: string | undefined): Promise<void> {
@@ -78,10 +79,10 @@ function stillNamed(error: unknown, name: string): string {
     /: there is no (group|client or group) /.test(error.message) &&
     error.message.includes(JSON.stringify(name));
   if (isUse && /^clients\[\d+\]\.group: /.test(error.message)) {
-    return `There are still clients in the group ${name}. Take them out of it first.`;
+    return t().clients.groupInUse(name);
   }
   if (isUse && /^policies\[\d+\]\.clients/.test(error.message)) {
-    return `A policy is still for ${name}. Change the policy first.`;
+    return t().clients.policyInUse(name);
   }
   return describeError(error);
 }

@@ -1,6 +1,7 @@
 /** The policies: what is blocked, allowed or redirected, for whom and when. */
 import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
 import type { Policy } from '../client/answers.ts';
+import { t } from '../text.ts';
 import { Edited } from './edited.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
@@ -29,6 +30,6 @@ export class Policies extends Edited<MethodOutput<'policies.list'>> {
   async remove(policy: Policy): Promise<void> {
     const { name } = policy;
     if (!(await this.attempt(() => this.#client.call('policies.remove', { name })))) return;
-    this.#messages.show(`The policy ${name} was removed.`, () => this.put(policy));
+    this.#messages.show(t().policies.removed(name), () => this.put(policy));
   }
 }

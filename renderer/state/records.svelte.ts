@@ -1,6 +1,7 @@
 /** Local records: names that are answered here. */
 import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
 import type { LocalRecord } from '../client/answers.ts';
+import { t } from '../text.ts';
 import { Edited } from './edited.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
@@ -26,6 +27,6 @@ export class Records extends Edited<Answer> {
     const { name, type, value } = record;
     const input = { name, type, value };
     if (!(await this.attempt(() => this.#client.call('records.remove', input)))) return;
-    this.#messages.show(`The record of ${name} was removed.`, () => this.put(record));
+    this.#messages.show(t().services.records.removed(name), () => this.put(record));
   }
 }

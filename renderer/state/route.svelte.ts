@@ -1,32 +1,15 @@
 /** Which page is shown, and which part of it: the address after #/ is page or page/part. */
 import { createSubscriber } from 'svelte/reactivity';
 
-export const pages = {
-  activity: 'Activity',
-  log: 'Log',
-  lists: 'Lists',
-  rules: 'Rules',
-  policies: 'Policies',
-  clients: 'Clients',
-  network: 'Network',
-  health: 'Health',
-  backup: 'Backup',
-} as const;
-export type PageName = keyof typeof pages;
+/** The pages in groups, for the navigation. */
+export const pageGroups = [
+  { group: 'queries', names: ['activity', 'log'] },
+  { group: 'filter', names: ['lists', 'rules', 'policies', 'clients'] },
+  { group: 'system', names: ['network', 'health', 'backup'] },
+] as const;
+export type PageName = (typeof pageGroups)[number]['names'][number];
 
-const watched: readonly PageName[] = ['activity', 'log'];
-const decided: readonly PageName[] = ['lists', 'rules', 'policies', 'clients'];
-const names = Object.keys(pages) as PageName[];
-
-/** The pages in groups, for the navigation; what no other group has is about the machine. */
-export const pageGroups: readonly { title: string; names: readonly PageName[] }[] = [
-  { title: 'Queries', names: watched },
-  { title: 'Filter', names: decided },
-  {
-    title: 'System',
-    names: names.filter((name) => !watched.includes(name) && !decided.includes(name)),
-  },
-];
+const names: readonly string[] = pageGroups.flatMap((group) => group.names);
 
 export class Route {
   readonly #follow = createSubscriber((changed) => {
@@ -59,5 +42,5 @@ function addressParts(): string[] {
 }
 
 function isPageName(name: string): name is PageName {
-  return Object.hasOwn(pages, name);
+  return names.includes(name);
 }

@@ -8,9 +8,9 @@ const refreshMs = 5_000;
 const minuteMs = 60_000;
 
 export const ranges = {
-  hour: { label: '1 hour', words: 'the last hour', minutes: 60, stepMinutes: 1 },
-  day: { label: '24 hours', words: 'the last 24 hours', minutes: 1_440, stepMinutes: 15 },
-  week: { label: '7 days', words: 'the last 7 days', minutes: 10_080, stepMinutes: 120 },
+  hour: { minutes: 60, stepMinutes: 1 },
+  day: { minutes: 1_440, stepMinutes: 15 },
+  week: { minutes: 10_080, stepMinutes: 120 },
 } as const;
 export type RangeName = keyof typeof ranges;
 

@@ -3,6 +3,7 @@
  */
 import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
 import { describeError } from '../client/call-error.ts';
+import { t } from '../text.ts';
 import { Poll } from './poll.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
@@ -74,7 +75,7 @@ export class TakeoverState {
     await this.#change(async () => {
       const { outcome, detail } = await this.#client.call('restore', {});
       if (outcome === 'partly') throw new Error(detail);
-      if (outcome === 'restored') this.#toasts.show('The system resolver is as it was before.');
+      if (outcome === 'restored') this.#toasts.show(t().network.takeover.restored);
     });
     this.#isRestoring = false;
   }
@@ -83,7 +84,7 @@ export class TakeoverState {
     await this.#change(async () => {
       this.#value = await this.#client.call('portal', { open });
       if (open && this.#value.state !== 'portal') {
-        this.#toasts.fail('This network gave no servers to find a login page with.');
+        this.#toasts.fail(t().network.takeover.noLoginServers);
       }
     });
   }
@@ -94,7 +95,7 @@ export class TakeoverState {
     this.#isBusy = true;
     await this.#change(async () => {
       await this.#client.call('right', { id, change });
-      this.#toasts.show(change === 'install' ? 'It is installed.' : 'It is taken away.');
+      this.#toasts.show(change === 'install' ? t().network.installed : t().network.removed);
     });
     this.#isBusy = false;
   }

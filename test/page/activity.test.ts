@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
+import { en } from '../../main/texts/en/index.ts';
 import { fakeQuery, fakeUpdate } from './fake-data.ts';
 import type { FakeService } from './fake-service.ts';
 import {
@@ -79,15 +80,15 @@ describeWindow('activity page', (lab) => {
       logged: 997,
     });
     emit(opened, []);
-    const figures = page.getByRole('region', { name: 'Figures since Sluice started' });
+    const figures = page.getByRole('region', { name: en.activity.sinceStart });
     await eventually(async () => {
       const text = await figures.innerText();
       assert.match(text, /Queries\s+1,000/);
       assert.match(text, /Blocked\s+250\s+25% of queries/);
       assert.match(text, /From cache\s+500/);
       assert.match(text, /Dropped log lines\s+3\s+997 logged/);
-      assert.match(text, /Answered here\s+41 µs\s+p50, p99 180 µs/);
-      assert.match(text, /Via upstream\s+14 ms\s+p50, p99 96 ms/);
+      assert.match(text, /Answered locally\s+41 µs\s+p50, p99 180 µs/);
+      assert.match(text, /Answered upstream\s+14 ms\s+p50, p99 96 ms/);
     });
     await page.getByText('3 log lines were dropped').waitFor();
     await page.getByRole('button', { name: 'Dismiss' }).click();
@@ -123,7 +124,7 @@ describeWindow('activity page', (lab) => {
     const { page, service } = await openActivity(lab());
     await page.getByRole('switch', { name: 'Protection' }).click();
     await page.getByRole('heading', { name: 'Protection is off' }).waitFor();
-    await page.getByText(/passes every query on unfiltered/).waitFor();
+    await page.getByText(en.activity.stillResolves).waitFor();
     assert.deepEqual(service.callsOf('pause'), [{}]);
     await page.getByRole('switch', { name: 'Protection' }).click();
     await page.getByRole('heading', { name: 'Protection is on' }).waitFor();
@@ -181,17 +182,17 @@ describeWindow('activity page', (lab) => {
     const { page } = opened;
     emit(opened, queries(0, 4));
     await page.locator(rows).nth(3).waitFor();
-    await page.getByRole('button', { name: 'Hold still' }).click();
+    await page.getByRole('button', { name: en.activity.hold, exact: true }).click();
     emit(opened, queries(4, 5));
-    await page.getByText('5 newer rows wait').waitFor();
+    await page.getByText(en.activity.heldWaiting(5)).waitFor();
     assert.equal(await page.locator(rows).count(), 4);
-    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: en.activity.follow, exact: true }).click();
     await eventually(async () => {
       assert.equal(await page.locator(rows).count(), 9);
     });
     await page.locator(rows).nth(1).hover();
     emit(opened, queries(9, 2));
-    await page.getByText('Held still while you are in the table. 2 newer.').waitFor();
+    await page.getByText(en.activity.heldTouched(2)).waitFor();
     assert.equal(await page.locator(rows).count(), 9);
     await page.mouse.move(2, 2);
     await eventually(async () => {
@@ -220,7 +221,7 @@ describeWindow('activity page', (lab) => {
     const opened = await openActivity(lab());
     emit(opened, queries(0, 2), 900);
     emit(opened, queries(2, 2), 334);
-    await opened.page.getByText('1,234 rows left out').waitFor();
+    await opened.page.getByText('1,234 rows skipped').waitFor();
   });
 
   test('stays bounded under a flood', async () => {
@@ -238,7 +239,7 @@ describeWindow('activity page', (lab) => {
     const flood = async (first: number, updates: number) => {
       for (let n = 0; n < updates; n++) emit(opened, queries(first + n * 100, 100), 50);
       const leftOut = ((first / 100 + updates) * 50).toLocaleString('en-US');
-      await page.getByText(`${leftOut} rows left out`).waitFor();
+      await page.getByText(`${leftOut} rows skipped`).waitFor();
       assert.equal(await page.locator(rows).count(), 60);
       return measure();
     };
@@ -246,7 +247,7 @@ describeWindow('activity page', (lab) => {
     const late = await flood(4_000, 160);
     assert.equal(late.nodes, early.nodes);
     assert.ok(late.nodes < 4_000, `${String(late.nodes)} elements`);
-    await page.getByRole('button', { name: 'Hold still' }).click();
+    await page.getByRole('button', { name: en.activity.hold, exact: true }).click();
     await eventually(async () => {
       assert.equal(await page.locator(rows).count(), 200);
     });

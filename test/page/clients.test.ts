@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { en } from '../../main/texts/en/index.ts';
 import { describeWindow, eventually } from './window-under-test.ts';
 
 const refused = /^Failed to load resource: [^,]*400[^,]*$/;
@@ -9,12 +10,12 @@ const refused = /^Failed to load resource: [^,]*400[^,]*$/;
 describeWindow('clients and backup', (lab) => {
   test('a client that was seen gets a name; those of a network are known already', async () => {
     const { page, service } = await lab().open({ path: '#/clients' });
-    const seen = page.getByRole('region', { name: 'Seen lately' }).getByRole('listitem');
+    const seen = page.getByRole('region', { name: en.clients.seen }).getByRole('listitem');
     await seen.filter({ hasText: '192.168.10.7' }).getByText('Console').waitFor();
     await seen.filter({ hasText: '192.168.1.24' }).getByText("Ana's laptop").waitFor();
     await page.getByRole('button', { name: 'Name this client, fd00::5c1:22' }).click();
     const dialog = page.getByRole('dialog', { name: 'Name a client' });
-    assert.equal(await dialog.getByLabel('Known by').inputValue(), 'fd00::5c1:22');
+    assert.equal(await dialog.getByLabel(en.clients.identifiers).inputValue(), 'fd00::5c1:22');
     await dialog.getByLabel('Name', { exact: true }).fill('Phone');
     await dialog.getByLabel('Group').selectOption('Children');
     await dialog.getByLabel('Tags').fill('device_phone, User_Child');
@@ -32,12 +33,12 @@ describeWindow('clients and backup', (lab) => {
 
   test('a client is changed, refused beside its field, removed and put back', async () => {
     const { page, service, faults } = await lab().open({ path: '#/clients' });
-    await page.getByRole('button', { name: 'Change Console' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Change client' });
-    await dialog.getByLabel('Known by').fill('the console');
+    await page.getByRole('button', { name: en.clients.editOne('Console') }).click();
+    const dialog = page.getByRole('dialog', { name: en.clients.editClient });
+    await dialog.getByLabel(en.clients.identifiers).fill('the console');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByText('write an IP address, a network or a MAC address.').waitFor();
-    await dialog.getByLabel('Known by').fill('192.168.10.7 02:00:5e:10:00:02');
+    await dialog.getByLabel(en.clients.identifiers).fill('192.168.10.7 02:00:5e:10:00:02');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
     assert.match(faults.splice(0).join(), refused);
@@ -52,13 +53,13 @@ describeWindow('clients and backup', (lab) => {
 
   test('a group has lists, rules, services and safe search of its own', async () => {
     const { page, service } = await lab().open({ path: '#/clients/groups' });
-    await page.getByText('all lists · 1 own rule · 2 services blocked · safe search').waitFor();
+    await page.getByText('all lists · 1 group rule · 2 services blocked · safe search').waitFor();
     await page.getByRole('button', { name: 'New group' }).click();
     const dialog = page.getByRole('dialog', { name: 'New group' });
     await dialog.getByLabel('Name', { exact: true }).fill('Guests');
     await dialog.getByText('Only some', { exact: true }).click();
     await dialog.getByLabel('StevenBlack').check();
-    await dialog.getByLabel('Rules of their own').fill('||a.example^\n\n@@||b.example^');
+    await dialog.getByLabel(en.clients.rules).fill('||a.example^\n\n@@||b.example^');
     await dialog.getByText('Only some engines').click();
     await dialog.getByLabel('Ecosia').check();
     await dialog.getByText('Blocked services (0)').click();
@@ -82,9 +83,7 @@ describeWindow('clients and backup', (lab) => {
       assert.equal(service.methods.filters.groups[0]?.filtering, false);
     });
     await page.getByRole('button', { name: 'Remove Children' }).click();
-    await page
-      .getByText('There are still clients in the group Children. Take them out of it first.')
-      .waitFor();
+    await page.getByText(en.clients.groupInUse('Children')).waitFor();
     assert.match(faults.splice(0).join(), refused);
     await page.getByRole('button', { name: 'Remove Work' }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
@@ -101,7 +100,7 @@ describeWindow('clients and backup', (lab) => {
         filters.groups = [];
       },
     });
-    await page.getByText('No client has a name').waitFor();
+    await page.getByText(en.clients.none).waitFor();
     await page.getByRole('link', { name: 'Groups' }).click();
     await page.getByText('No groups').waitFor();
   });

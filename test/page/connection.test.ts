@@ -1,6 +1,7 @@
 /** What the window does when the service is slow, gone, guarded or empty. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { en } from '../../main/texts/en/index.ts';
 import { fakeQuery, fakeUpdate } from './fake-data.ts';
 import { describeWindow, eventually } from './window-under-test.ts';
 
@@ -10,11 +11,11 @@ describeWindow('connection', (lab) => {
     await page.getByRole('heading', { name: 'Protection is on' }).waitFor();
     const { port } = service;
     await service.close();
-    await page.getByText('Connection lost, retrying…').waitFor();
+    await page.getByText(en.shell.connectionLost).waitFor();
     await page.getByText('No connection').waitFor();
-    await page.getByText('Protection was on when it last answered.').waitFor();
+    await page.getByText(en.activity.lastState.on).waitFor();
     await service.listen(port);
-    await page.getByText('Connection lost, retrying…').waitFor({ state: 'detached' });
+    await page.getByText(en.shell.connectionLost).waitFor({ state: 'detached' });
     await eventually(() => {
       assert.equal(service.subscribers, 1);
     });
@@ -48,7 +49,7 @@ describeWindow('connection', (lab) => {
   test('without the token the window asks for it', async () => {
     const { page, faults } = await lab().open({ token: 'open sesame' });
     await page.getByLabel('Access token').fill('open sesame');
-    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: en.shell.continue, exact: true }).click();
     await page.getByRole('heading', { name: 'Protection is on' }).waitFor();
     for (const fault of faults.splice(0)) assert.match(fault, /^Failed to load resource: [^]*401/);
   });
@@ -85,7 +86,7 @@ describeWindow('connection', (lab) => {
         methods.filters.records = [];
       },
     });
-    await page.getByText('Point a device or this system at 127.0.0.1:53.').waitFor();
+    await page.getByText(en.activity.pointHint('127.0.0.1:53')).waitFor();
     await page.goto(`${service.url}#/log`);
     await page.getByText('Nothing is stored yet').waitFor();
     await page.goto(`${service.url}#/lists`);

@@ -197,10 +197,10 @@ describe('clients', () => {
   test('a group says what is other than for everybody', () => {
     const group = { name: 'x', rules: [], services: [], filtering: true };
     assert.deepEqual(describeGroup(group), ['all lists']);
-    assert.deepEqual(describeGroup({ ...group, filtering: false }), ['nothing is filtered']);
+    assert.deepEqual(describeGroup({ ...group, filtering: false }), ['filtering off']);
     assert.deepEqual(describeGroup({ ...group, lists: [], rules: ['||a^'], safeSearch: false }), [
       'no lists',
-      '1 own rule',
+      '1 group rule',
       'no safe search',
     ]);
   });

@@ -1,6 +1,7 @@
 /** Log, Rules, Network and Health in a real browser; and all pages by keyboard, narrow and dark. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { en } from '../../main/texts/en/index.ts';
 import { fakeUpdate } from './fake-data.ts';
 import { describeWindow, eventually, styleOf } from './window-under-test.ts';
 
@@ -181,7 +182,7 @@ describeWindow('pages', (lab) => {
     const queues = page.getByRole('region', { name: 'Queues' }).locator(rows);
     assert.match(await queues.first().innerText(), /Log\s+3\s+4,096\s+12/);
     await page.getByRole('link', { name: 'Lists' }).click();
-    await page.getByText('Sluice works, but something needs attention').waitFor();
+    await page.getByText(en.shell.attention).waitFor();
   });
 
   test('health: upstream servers in plain words, and fresh while queries come in', async () => {
@@ -206,10 +207,10 @@ describeWindow('pages', (lab) => {
 
   test('network: the switch, what is covered, a login page, and the way back', async () => {
     const { page, service } = await lab().open({ path: '#/network', provoked: /status of 400/ });
-    const whole = page.getByRole('switch', { name: 'Use Sluice for the whole machine' });
+    const whole = page.getByRole('switch', { name: en.network.takeover.switch });
     await page.getByText('Sluice is off').first().waitFor();
     await whole.click();
-    await page.getByRole('heading', { name: 'The whole machine asks Sluice' }).waitFor();
+    await page.getByRole('heading', { name: en.network.takeover.titles.on }).waitFor();
     await eventually(async () => {
       const texts = await page.locator(rows).allInnerTexts();
       assert.deepEqual(
@@ -217,18 +218,18 @@ describeWindow('pages', (lab) => {
         ['eth0 yes', 'tun0 no', 'wlan0 yes'],
       );
     });
-    await page.getByText('goes past Sluice', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Open a login page' }).click();
-    await page.getByRole('heading', { name: /^Open for a login page 4:5\d left$/ }).waitFor();
-    await page.getByRole('button', { name: 'Filter again' }).click();
+    await page.getByText(en.network.bypass.bypasses, { exact: true }).waitFor();
+    await page.getByRole('button', { name: en.network.takeover.login }).click();
+    await page.getByRole('heading', { name: /^Paused for Wi-Fi login 4:5\d left$/ }).waitFor();
+    await page.getByRole('button', { name: en.network.takeover.filterAgain }).click();
     assert.equal(await whole.getAttribute('aria-checked'), 'true');
-    await page.getByRole('button', { name: 'Give back now' }).click();
-    await page.getByText('The system resolver is as it was before.').waitFor();
+    await page.getByRole('button', { name: en.network.takeover.restore }).click();
+    await page.getByText(en.network.takeover.restored).waitFor();
     assert.equal(await whole.getAttribute('aria-checked'), 'false');
     assert.deepEqual(service.callsOf('portal'), [{ open: true }, { open: false }]);
-    await page.getByText('Commands, and how to take it away again').click();
+    await page.getByText(en.network.commands).click();
     await page.getByText('sudo sysctl net.ipv4.ip_unprivileged_port_start=1024').waitFor();
-    await page.getByRole('button', { name: 'Run these commands' }).click();
+    await page.getByRole('button', { name: en.network.run }).click();
     await page.getByText('The question for a password was closed').waitFor();
     assert.deepEqual(service.callsOf('right'), [{ id: 'low-ports', change: 'install' }]);
   });
@@ -242,10 +243,10 @@ describeWindow('pages', (lab) => {
         methods.networkFailure = 'resolvectl hangs';
       },
     });
-    await page.getByText('This could not be loaded').waitFor();
+    await page.getByText(en.shell.notLoaded).waitFor();
     await page.getByRole('switch').click();
     await page.getByText('Owner: nobody owns the resolver of this system.').waitFor();
-    await page.getByRole('button', { name: 'Give back now' }).click();
+    await page.getByRole('button', { name: en.network.takeover.restore }).click();
     await eventually(() => assert.equal(service.callsOf('restore').length, 1));
   });
 
@@ -265,13 +266,13 @@ describeWindow('pages', (lab) => {
     await page.getByLabel('1 hour', { exact: true }).focus();
     await page.keyboard.press('ArrowRight');
     await page.getByRole('img', { name: /last 24 hours/ }).waitFor();
-    await page.getByRole('button', { name: 'Hold still' }).focus();
+    await page.getByRole('button', { name: en.activity.hold, exact: true }).focus();
     await page.keyboard.press('Tab');
     assert.match(
       String(await page.evaluate('document.activeElement.ariaLabel')),
       /^(Block|Allow) /,
     );
-    await page.getByText('Held still while you are in the table').waitFor();
+    await page.getByText(en.activity.heldTouched(0).split('.', 1)[0] ?? '').waitFor();
     assert.equal(
       await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'),
       'solid',

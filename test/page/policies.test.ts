@@ -1,6 +1,7 @@
 /** The page Policies in a real browser: policies, services, safe search, bypass, local names. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { en } from '../../main/texts/en/index.ts';
 import { describeWindow, eventually } from './window-under-test.ts';
 
 const refused = /^Failed to load resource: [^,]*400[^,]*$/;
@@ -10,10 +11,10 @@ describeWindow('policies', (lab) => {
     const { page } = await lab().open({ path: '#/policies' });
     await page.locator('tbody tr').nth(2).waitFor();
     const [first = '', second = '', third = ''] = await page.locator('tbody tr').allInnerTexts();
-    assert.match(first, /Bank always works\s+bank\.example\s+Allow\s+Everybody\s+Always\s+500/);
+    assert.match(first, /Bank always works\s+bank\.example\s+Allow\s+Everyone\s+Always\s+500/);
     assert.match(second, /Old intranet name[^]+Redirect\s+to intranet\.new\.example/);
     assert.match(third, /play\.example and 1 more\s+Block\s+Children\s+Mon–Thu, Sun\s+21:00–06:30/);
-    assert.match(third, /in force now/);
+    assert.match(third, /active now/);
   });
 
   test('a policy is switched off, changed, removed and put back', async () => {
@@ -23,8 +24,8 @@ describeWindow('policies', (lab) => {
       const [sent] = service.callsOf('policies.put') as { policy: { enabled: boolean } }[];
       assert.equal(sent?.policy.enabled, false);
     });
-    await page.getByRole('button', { name: 'Change No games at night' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Change policy' });
+    await page.getByRole('button', { name: en.policies.changeOne('No games at night') }).click();
+    const dialog = page.getByRole('dialog', { name: en.policies.edit });
     await dialog.getByLabel('Name', { exact: true }).fill('No games');
     await dialog.getByText('Fri', { exact: true }).click();
     await dialog.getByRole('button', { name: 'Save' }).click();
@@ -50,13 +51,15 @@ describeWindow('policies', (lab) => {
     await dialog.getByLabel('Priority').fill('300');
     await dialog.getByText('Redirect', { exact: true }).click();
     await dialog.getByLabel('Redirect to').fill('192.168.0.10, fd00::10');
-    await dialog.getByLabel('Names', { exact: true }).fill('printer.example\n*.Old.example');
+    await dialog
+      .getByLabel(en.policies.domains, { exact: true })
+      .fill('printer.example\n*.Old.example');
     await dialog.getByText('Regular expressions').click();
     await dialog.getByLabel('Patterns').fill('^print\\d+\\.');
     await dialog.getByText('Only some', { exact: true }).click();
     await dialog.getByLabel('Children').check();
     await dialog.getByLabel('Addresses and networks').fill('192.168.0.0/24');
-    await dialog.getByText('At some times').click();
+    await dialog.getByText(en.policies.someTimes).click();
     await dialog.getByText('Sat', { exact: true }).click();
     await dialog.getByLabel('From').fill('08:00');
     await dialog.getByLabel('To', { exact: true }).fill('18:00');
@@ -86,7 +89,7 @@ describeWindow('policies', (lab) => {
     await dialog.getByLabel('Name', { exact: true }).fill('Mine');
     await dialog.getByRole('button', { name: 'Add policy' }).click();
     await dialog.getByText('A policy needs domains or a regex.').waitFor();
-    const names = dialog.getByLabel('Names', { exact: true });
+    const names = dialog.getByLabel(en.policies.domains, { exact: true });
     await names.fill('example');
     await dialog.getByRole('button', { name: 'Add policy' }).click();
     await dialog.getByText('"example" is not allowed, write a domain name such as').waitFor();
@@ -121,7 +124,7 @@ describeWindow('policies', (lab) => {
         ...['tiktok', 'facebook', 'reddit'],
       ]);
     });
-    await page.getByRole('button', { name: 'Block all of Games' }).click();
+    await page.getByRole('button', { name: en.services.blockAllOf('Games') }).click();
     await page.getByText('2 of 2 blocked').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('2 of 2 blocked').waitFor({ state: 'detached' });
@@ -132,9 +135,9 @@ describeWindow('policies', (lab) => {
 
   test('safe search by engine, how strict, and ways past the filter', async () => {
     const { page, service } = await lab().open({ path: '#/policies/search' });
-    await page.getByRole('switch', { name: 'Safe search of Bing' }).click();
+    await page.getByRole('switch', { name: en.services.safeSearchOf('Bing') }).click();
     await page.getByText('Strict', { exact: true }).click();
-    await page.getByRole('switch', { name: 'Block ways past the filter' }).click();
+    await page.getByRole('switch', { name: en.services.bypassSwitch }).click();
     await page.getByText('Blocked', { exact: true }).waitFor();
     const { safeSearch, bypass } = service.methods.filters.services;
     assert.deepEqual(safeSearch.engines, ['google', 'youtube', 'duckduckgo']);

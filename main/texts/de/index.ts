@@ -1,0 +1,11 @@
+/** Deutsch. */
+import type { Texts } from '../catalogue.ts';
+import { activity } from './activity.ts';
+import { clients } from './clients.ts';
+import { format } from './format.ts';
+import { network } from './network.ts';
+import { policies } from './policies.ts';
+import { services } from './services.ts';
+import { shell } from './shell.ts';
+
+export const de: Texts = { activity, clients, format, network, policies, services, shell };

@@ -1,0 +1,82 @@
+/** Richtlinien: Tabelle und Formular. */
+import type { Texts } from '../catalogue.ts';
+
+export const policies: Texts['policies'] = {
+  title: 'Deine Richtlinien',
+  lead: 'Domains für einige Clients oder zu manchen Zeiten sperren, erlauben oder umleiten. Richtlinien gelten nach deinen Regeln und vor allen Listen.',
+  create: 'Neue Richtlinie',
+  edit: 'Richtlinie bearbeiten',
+  add: 'Richtlinie hinzufügen',
+  save: 'Speichern',
+  none: 'Keine Richtlinien',
+  noneHint:
+    'Lege eine an, um nachts Spiele zu sperren, ein Gerät von einer Liste auszunehmen oder einen Namen auf eine andere Adresse zu lenken.',
+  removed: (name) => `Die Richtlinie ${name} wurde entfernt.`,
+
+  columns: {
+    use: 'Verwenden',
+    policy: 'Richtlinie',
+    action: 'Wirkung',
+    clients: 'Clients',
+    when: 'Wann',
+    priority: 'Priorität',
+    tools: 'Bearbeiten oder entfernen',
+  },
+  use: (name) => `Richtlinie ${name} verwenden`,
+  change: 'Bearbeiten',
+  changeOne: (name) => `${name} bearbeiten`,
+  remove: 'Entfernen',
+  removeOne: (name) => `${name} entfernen`,
+  actions: { block: 'Sperren', allow: 'Erlauben', redirect: 'Umleiten' },
+  redirectsTo: (target) => `auf ${target}`,
+  everyone: 'Alle',
+  andMore: (first, more) => `${first} und ${String(more)} weitere`,
+  always: 'Immer',
+  everyDay: 'Jeden Tag',
+  inForce: 'gilt jetzt',
+  notInForce: 'gilt jetzt nicht',
+
+  name: 'Name',
+  namePlaceholder: 'Nachts keine Spiele',
+  priority: 'Priorität',
+  priorityHint: '0 bis 1000; die höchste gewinnt',
+  actionLabel: 'Wirkung',
+  redirectTo: 'Umleiten auf',
+  redirectHint: 'IPv4- und IPv6-Adressen oder eine Domain.',
+  redirectPlaceholder: '192.168.0.10, fd00::10 oder start.example',
+  domains: 'Domains',
+  domainsHint:
+    'Eine pro Zeile. x.example schließt Subdomains ein, *.x.example meint nur die Subdomains.',
+  regex: 'Reguläre Ausdrücke',
+  patterns: 'Muster',
+  patternsHint: 'Eines pro Zeile, gesucht im Namen in Kleinbuchstaben ohne Punkt am Ende.',
+
+  clients: 'Clients',
+  someClients: 'Nur einige',
+  clientsAndGroups: 'Clients und Gruppen',
+  noClients:
+    'Noch hat kein Client einen Namen. Benenne sie auf der Seite Clients, um sie hier auszuwählen.',
+  networks: 'Adressen und Netze',
+  networksHint: 'Zum Beispiel 192.168.0.40 oder 192.168.10.0/24.',
+  chooseClients:
+    'Wähle mindestens einen Client oder eine Gruppe, gib eine Adresse ein oder wähle Alle.',
+
+  when: 'Wann',
+  someTimes: 'Zu bestimmten Zeiten',
+  days: 'Tage, an denen es beginnt',
+  chooseDay: 'Wähle mindestens einen Tag.',
+  from: 'Von',
+  to: 'Bis',
+  nextDay: 'am nächsten Tag',
+  timeZone: 'Zeitzone',
+  timeZonePlaceholder: 'Die dieses Computers',
+  weekdays: {
+    mon: { short: 'Mo', long: 'Montag' },
+    tue: { short: 'Di', long: 'Dienstag' },
+    wed: { short: 'Mi', long: 'Mittwoch' },
+    thu: { short: 'Do', long: 'Donnerstag' },
+    fri: { short: 'Fr', long: 'Freitag' },
+    sat: { short: 'Sa', long: 'Samstag' },
+    sun: { short: 'So', long: 'Sonntag' },
+  },
+};

@@ -1,0 +1,10 @@
+/** English: the language that gives the keys. */
+import { activity } from './activity.ts';
+import { clients } from './clients.ts';
+import { format } from './format.ts';
+import { network } from './network.ts';
+import { policies } from './policies.ts';
+import { services } from './services.ts';
+import { shell } from './shell.ts';
+
+export const en = { activity, clients, format, network, policies, services, shell };

@@ -1,0 +1,85 @@
+/** The page Network: which DNS the computer uses, what is covered, and how it is undone. */
+export const network = {
+  title: 'Network',
+  takeover: {
+    label: 'This computer',
+    switch: 'Use Sluice for all apps on this computer',
+    titles: {
+      off: 'Sluice is not the system DNS',
+      applying: 'Switching to Sluice…',
+      on: 'All DNS goes through Sluice',
+      degraded: 'Some connections bypass Sluice',
+      portal: 'Paused for Wi-Fi login',
+      restoring: 'Restoring…',
+    },
+    left: (time: string) => `${time} left`,
+    covers: (links: string, owner: string) =>
+      `${links}, set through ${owner}. The previous DNS servers come back when Sluice stops, however it stops.`,
+    offMeans:
+      'Turn it on and every program here uses Sluice. Turn it off, or quit, and everything is as it was.',
+    filterAgain: 'Filter again',
+    login: 'Pause for Wi-Fi login',
+    loginHint: "For at most five minutes, queries go to this network's own servers",
+    restore: 'Restore previous DNS',
+    restoring: 'Restoring…',
+    restored: 'Your previous DNS settings are back.',
+    noLoginServers: 'This network gave no DNS servers to log in with.',
+    and: 'and',
+  },
+  owners: {
+    'systemd-resolved': 'systemd-resolved',
+    networkmanager: 'NetworkManager',
+    resolvconf: 'resolvconf',
+    'resolv.conf': 'the file /etc/resolv.conf',
+    macos: 'macOS',
+    windows: 'Windows',
+  },
+  noOwner: 'No DNS manager was found on this computer.',
+  managedBy: (owner: string) => `Managed by ${owner}.`,
+
+  links: 'Network connections',
+  noLinks: 'No network connection. Sluice takes over when one appears.',
+  link: 'Connection',
+  usesSluice: 'Uses Sluice',
+  yes: 'yes',
+  no: 'no',
+  serversNow: 'DNS servers now',
+  serversBefore: 'Previous DNS servers',
+  none: 'none',
+  forDomains: (domains: string) => `for ${domains}`,
+
+  bypasses: 'Browsers and containers',
+  bypassesLead: 'Apps with built-in DNS bypass Sluice.',
+  bypass: { bypasses: 'bypasses Sluice', prevented: 'uses Sluice', unknown: 'unknown' },
+  noBypass:
+    'None found. A browser that is set to a DNS server of its own bypasses Sluice, which cannot be seen from here.',
+
+  safety: 'Safety',
+  safetyLead:
+    'Your settings are saved before anything is changed. A small separate process restores them if Sluice fails.',
+  journal: 'Journal',
+  journalNone: 'none at present; it is kept in',
+  journalWritten: (time: string) => `written ${time} in`,
+  lastRescue: 'Last automatic restore',
+  never: 'never',
+  rescued: {
+    'app-ended': (time: string) => `${time}: Sluice had ended`,
+    'engine-silent': (time: string) => `${time}: the engine had stopped responding`,
+  },
+  rescuedAll: 'everything was restored',
+  rescuedPartly: 'some settings could not be restored',
+  terminalHint: 'The same from a terminal, should this window fail:',
+
+  permissions: 'Permissions',
+  permissionsLead:
+    'Port 53 and the DNS settings are off limits to ordinary programs. This computer offers these options:',
+  permissionState: { works: 'works here', possible: 'possible', 'not here': 'not available' },
+  commands: 'Commands, and how to undo them',
+  toUndo: 'To undo:',
+  run: 'Run these commands',
+  remove: 'Remove',
+  passwordHint: "You will be asked for an administrator's password.",
+  installed: 'The permission is installed.',
+  removed: 'The permission is removed.',
+  noPermission: 'None. Only programs that name the port can use Sluice.',
+};

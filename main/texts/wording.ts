@@ -1,0 +1,20 @@
+/** What the sentences of one language are made with: numbers, and the right form of a noun. */
+import type { Language } from './language.ts';
+
+export interface Wording {
+  /** "12,345" or "12.345". */
+  readonly number: (value: number) => string;
+  /** "1 row", "12,345 rows": the plural form by the rules of the language (CLDR). */
+  readonly counted: (count: number, one: string, other: string) => string;
+}
+
+export function wordingOf(language: Language): Wording {
+  const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
+  const plural = new Intl.PluralRules(language);
+  const number = (value: number): string => whole.format(value);
+  return {
+    number,
+    counted: (count, one, other) =>
+      `${number(count)} ${plural.select(count) === 'one' ? one : other}`,
+  };
+}
