@@ -1,5 +1,5 @@
 /**
- * Entry without Electron, and the command `sluice`: `run` here, everything else in interfaces/cli.ts.
+ * Entry without Electron, and the command `sluice`: `run` here, everything else in api/cli/cli.ts.
  *
  * `run` loads as little as it can before DNS answers. It prints progress on stderr and exactly one
  * line on stdout, `ready dns=… http=…`, once everything answers. Exit codes: 0 stopped as asked,
@@ -7,14 +7,14 @@
  */
 import { isatty } from 'node:tty';
 import { parseArgs } from 'node:util';
-import type { Program } from './compose.ts';
+import type { Program } from './app/program.ts';
 import { AppError, lineOf, type ErrorCode } from './contract/errors.ts';
 import { developmentVariable } from './contract/installed.ts';
-import { defaultDataDirectory } from './interfaces/data-directory.ts';
-import { keepCompiledCode } from './service/code-cache.ts';
-import { boundMemory, MemoryKeeper } from './service/memory-keeper.ts';
-import { Printer } from './service/printer.ts';
-import { UncaughtErrors } from './service/uncaught-errors.ts';
+import { defaultDataDirectory } from './api/cli/data-directory.ts';
+import { keepCompiledCode } from './control/process/code-cache.ts';
+import { boundMemory, MemoryKeeper } from './control/process/memory-keeper.ts';
+import { Printer } from './control/process/printer.ts';
+import { UncaughtErrors } from './control/process/uncaught-errors.ts';
 
 /** Time after which a stop that hangs is given up. */
 const STOP_MS = 20_000;
@@ -67,7 +67,7 @@ async function run(argv: readonly string[]): Promise<void> {
     keepCompiledCode(options.dataDirectory);
     boundMemory();
     const memory = new MemoryKeeper();
-    const { compose } = await import('./compose.ts');
+    const { compose } = await import('./app/program.ts');
     const made = await compose({
       ...options,
       onProgress: say,
@@ -248,6 +248,6 @@ const runArguments = argumentsOfRun(process.argv.slice(2));
 if (runArguments !== null) {
   await run(runArguments);
 } else {
-  const { runCli } = await import('./interfaces/cli.ts');
+  const { runCli } = await import('./api/cli/cli.ts');
   process.exitCode = await runCli(process.argv.slice(2));
 }

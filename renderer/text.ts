@@ -2,7 +2,8 @@
  * The sentences and the locale in use. Reading them in a component follows a change of language,
  * because their source is state (state/language.svelte.ts); outside of the window they are English.
  */
-import { CATALOGUE, type Texts } from '../main/texts/catalogue.ts';
+import { CATALOGUE } from '../main/texts/catalogue.ts';
+import type { Texts } from '../main/texts/en/index.ts';
 
 interface Source {
   readonly texts: Texts;

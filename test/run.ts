@@ -8,20 +8,21 @@
 import { glob } from 'node:fs/promises';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { build, isBuilt } from '../main/launch/build.ts';
+import { build, isBuilt } from '../tools/build.ts';
 
 /** Order: what explains other failures comes first, what takes longest last. */
 const FOLDERS = [
   'contract',
+  'dns',
   'engine',
   'lists',
   'log',
   'net',
   'native',
   'dataplane',
-  'service',
-  'door',
-  'launch',
+  'control',
+  'api',
+  'tools',
   'system',
   'system-dns',
   'rfc',

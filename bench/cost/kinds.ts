@@ -8,11 +8,11 @@
 import assert from 'node:assert/strict';
 import { COUNTER_BLOCK_SLOTS } from '../../main/contract/counters.ts';
 import { Engine } from '../../main/engine/engine.ts';
-import type { Client, Clock, Exchange, ReplyTo } from '../../main/engine/ports.ts';
+import type { Client, Clock, Exchange, ReplyTo } from '../../main/engine/query/ports.ts';
 import { CryptoRandom } from '../../main/net/random.ts';
-import type { UdpClient, UdpClientUser } from '../../main/net/udp-client.ts';
+import type { UdpClient, UdpClientUser } from '../../main/net/transport/udp-client.ts';
 import { parseUpstream } from '../../main/net/upstream-address.ts';
-import { UpstreamPool } from '../../main/net/upstream-pool.ts';
+import { UpstreamPool } from '../../main/net/upstream/pool.ts';
 import { a, header, question, records, replyTo, soa } from '../../test/support/dns-wire.ts';
 import { FakeExchange, policy, table } from '../../test/support/engine-fakes.ts';
 import { filtersOf } from '../../test/support/filters.ts';

@@ -1,6 +1,6 @@
 /**
  * The app as the kill test drives it: the built program in a process of its own, moved through its
- * HTTP door, stopped at steps by system-dns/hold-point.ts, and hurt through Node's inspector.
+ * HTTP door, stopped at steps by system-dns/takeover/hold-point.ts, and hurt through Node's inspector.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { connect, type CliClient } from '../../main/interfaces/cli-client.ts';
+import { connect, type CliClient } from '../../main/api/cli/client.ts';
 import { connectInspector } from './inspector.ts';
 
 export const HEADLESS = fileURLToPath(new URL('../../dist/main/headless.js', import.meta.url));

@@ -10,7 +10,7 @@
 import * as fs from 'node:fs';
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAlive, markOf, type ProcessMark } from '../../main/system-dns/process-mark.ts';
+import { isAlive, markOf, type ProcessMark } from '../../main/system/process-mark.ts';
 import {
   ENGINE_ADDRESS,
   Machine,

@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { build, isBuilt } from '../../main/launch/build.ts';
+import { build, isBuilt } from '../../tools/build.ts';
 import { FLAVOURS, type Flavour } from '../../test/system-dns/support/machine.ts';
 import { ownerBinaries } from '../../test/system-dns/support/owner-binaries.ts';
 import { missingForSandbox, Sandbox } from '../../test/system-dns/support/sandbox.ts';

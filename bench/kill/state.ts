@@ -1,7 +1,7 @@
 /** What a machine's resolver is like, as text to compare, and which processes of ours run on it. */
 import * as fs from 'node:fs';
-import { systemOwners } from '../../main/system-dns/owners.ts';
-import type { ResolverOwner } from '../../main/system-dns/owner.ts';
+import { systemOwners } from '../../main/system-dns/owners/owners.ts';
+import type { ResolverOwner } from '../../main/system-dns/owners/owner.ts';
 import type { Flavour } from '../../test/system-dns/support/machine.ts';
 
 export class MachineState {

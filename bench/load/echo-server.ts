@@ -4,10 +4,10 @@
  * seconds since it began to listen, as echo.c does.
  */
 import { COUNTER, COUNTER_BLOCK_SLOTS } from '../../main/contract/counters.ts';
-import type { Client } from '../../main/engine/ports.ts';
-import { loadUdpAddon } from '../../main/net/native-udp-addon.ts';
-import { openNativeUdpListener } from '../../main/net/native-udp-listener.ts';
-import { openUdpListener } from '../../main/net/udp-listener.ts';
+import type { Client } from '../../main/engine/query/ports.ts';
+import { loadUdpAddon } from '../../main/net/native/native-udp-addon.ts';
+import { openNativeUdpListener } from '../../main/net/listen/native-udp-listener.ts';
+import { openUdpListener } from '../../main/net/listen/udp-listener.ts';
 
 let packets = 0;
 

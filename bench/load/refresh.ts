@@ -12,7 +12,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { connect } from '../../main/interfaces/cli-client.ts';
+import { connect } from '../../main/api/cli/client.ts';
 import { runGenerator, type Heard } from './generator.ts';
 import { writeQueries } from './paths.ts';
 import { usageOf } from './process-usage.ts';

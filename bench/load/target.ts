@@ -20,7 +20,7 @@ export interface Target {
   close(): Promise<void>;
 }
 
-/** What the load tools read of GET /api/status (contract/methods.ts, statusSchema). */
+/** What the load tools read of GET /api/status (contract/methods/methods.ts, statusSchema). */
 export interface TargetStatus {
   readonly totals: Record<'queries' | 'blocked' | 'cached' | 'forwarded' | 'logDropped', number>;
   readonly latency: Record<'local' | 'upstream', { p50Us: number; p99Us: number }>;

@@ -7,11 +7,12 @@
  * view, as the engine has it, from 65,536 that were parsed before; the time of the copying alone is
  * measured beside it and taken off.
  */
-import { FLAG_BLOCK, type NameView } from '../../main/engine/domain-table.ts';
-import { createMatchContext } from '../../main/engine/match-context.ts';
-import { HASH_SEED, hashByte, hashMix, hashName, writeName } from '../../main/engine/name.ts';
-import { RULE_BLOCK, RuleSet } from '../../main/engine/rule-set.ts';
-import { TableBuilder } from '../../main/lists/table-builder.ts';
+import type { NameView } from '../../main/dns/name.ts';
+import { FLAG_BLOCK } from '../../main/engine/filter/domain-table.ts';
+import { createMatchContext } from '../../main/engine/filter/match-context.ts';
+import { HASH_SEED, hashByte, hashMix, hashName, writeName } from '../../main/dns/name.ts';
+import { RULE_BLOCK, RuleSet } from '../../main/engine/filter/rule-set.ts';
+import { TableBuilder } from '../../main/lists/compile/table-builder.ts';
 
 const names = Number(process.argv[2] ?? 1_000_000);
 /** Names per pass: their slots and entries are more than a core's own caches hold. */

@@ -10,9 +10,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { hashMix } from '../../main/engine/name.ts';
-import { parseList } from '../../main/lists/parse-list.ts';
-import { RuleSetBuilder } from '../../main/lists/rule-set-builder.ts';
+import { hashMix } from '../../main/dns/name.ts';
+import { parseList } from '../../main/lists/compile/parse-list.ts';
+import { RuleSetBuilder } from '../../main/lists/compile/rule-set-builder.ts';
 
 const RUNS = 3;
 const names = Number(process.argv[2] ?? 1_000_000);
@@ -52,7 +52,7 @@ function measure(label: string, text: Uint8Array): void {
   console.log(`${label}: ${bestMs.toFixed(0)} ms, ${line}, arrays at most ${peakMiB} MiB`);
 }
 
-/** Bytes of the names' own, without their terminators; see engine/domain-table.ts. */
+/** Bytes of the names' own, without their terminators; see engine/filter/domain-table.ts. */
 function nameBytesOf(table: SharedArrayBuffer): number {
   const [, , , , names = 0, nameBytes = 0] = new Int32Array(table, 0, 8);
   return nameBytes - names;

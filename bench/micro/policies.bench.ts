@@ -6,12 +6,12 @@
  *
  * Names are parsed before the clock runs. Both ways give the same answers.
  */
-import { NO_PROFILE, ProfileTable } from '../../main/engine/client-profile.ts';
-import { createMatchContext } from '../../main/engine/match-context.ts';
-import { hashName, writeName } from '../../main/engine/name.ts';
-import { PolicyTable, SCOPE_NAME } from '../../main/engine/policy-table.ts';
-import { PolicyTableBuilder } from '../../main/engine/policy-table-builder.ts';
-import type { NameView } from '../../main/engine/domain-table.ts';
+import { NO_PROFILE, ProfileTable } from '../../main/engine/filter/client-profile.ts';
+import { createMatchContext } from '../../main/engine/filter/match-context.ts';
+import { hashName, writeName } from '../../main/dns/name.ts';
+import { PolicyTable, SCOPE_NAME } from '../../main/engine/filter/policy-table.ts';
+import { PolicyTableBuilder } from '../../main/engine/filter/policy-table-builder.ts';
+import type { NameView } from '../../main/dns/name.ts';
 
 const names = Number(process.argv[2] ?? 20_000);
 const VIEWS = 8_192;

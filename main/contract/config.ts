@@ -1,7 +1,7 @@
 /**
  * The settings file `sluice.yaml`: every key with default, bounds and unit, as one schema.
  *
- * Read by the config store (service/config-store.ts), which turns a failed check into one line
+ * Read by the config store (control/settings/config-store.ts), which turns a failed check into one line
  * naming the key, the value and what is allowed. The engine never sees a Config.
  */
 import { z } from 'zod';

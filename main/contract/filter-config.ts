@@ -1,7 +1,7 @@
 /**
  * The part of the settings file that says what is answered to whom: policies, clients and groups,
  * blocked services, safe search, local records. Used by config.ts; what a schema cannot say is
- * checked in service/filter-conflicts.ts.
+ * checked in control/settings/filter-conflicts.ts.
  */
 import { z } from 'zod';
 import { POLICY_ACTIONS, RECORD_TYPES, SAFE_ENGINES, WEEKDAYS } from './filter-words.ts';

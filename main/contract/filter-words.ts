@@ -11,7 +11,7 @@ export type PolicyAction = (typeof POLICY_ACTIONS)[number];
 export const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 
-/** Search engines whose safe form is known (service/safe-search.ts). */
+/** Search engines whose safe form is known (control/policy/safe-search.ts). */
 export const SAFE_ENGINES = [
   'google',
   'youtube',

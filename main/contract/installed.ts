@@ -4,7 +4,7 @@
  * program ignores them, because whoever sets them would run code with its rights.
  */
 
-/** In a package of the desktop app, and where launch/install-system.ts puts the program. */
+/** In a package of the desktop app, and where tools/install-system.ts puts the program. */
 const INSTALLED_AT = /\/app\.asar(\.unpacked)?\/|\/lib\/sluice(-[^/]*)?\/dist\//;
 
 /** The value of a development variable; undefined in an installed program. */

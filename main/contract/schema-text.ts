@@ -2,7 +2,7 @@
  * Says in one plain line what is wrong with a value that failed a schema, and what is allowed.
  *
  * Used by the settings check (service/settings-check.ts) and by every door's argument check
- * (interfaces/dispatch.ts). Needs zod's types only; the schemas are handed in.
+ * (api/dispatch.ts). Needs zod's types only; the schemas are handed in.
  */
 import type { z } from 'zod';
 

@@ -13,16 +13,16 @@ import { join } from 'node:path';
 import { COUNTER, COUNTER_BLOCK_SLOTS, COUNTERS } from '../contract/counters.ts';
 import type { CounterSnapshot, HistogramName } from '../contract/counters.ts';
 import { invariant } from '../contract/errors.ts';
-import type { Latency } from '../contract/methods.ts';
-import type { CachedItem } from '../engine/cache-view.ts';
-import { createGateTable, lastDenied } from '../engine/client-gate.ts';
-import { canReusePort } from '../net/packet-handler.ts';
+import type { Latency } from '../contract/methods/methods.ts';
+import type { CachedItem } from '../engine/cache/cache-view.ts';
+import { createGateTable, lastDenied } from '../engine/state/client-gate.ts';
+import { canReusePort } from '../net/listen/packet-handler.ts';
 import { formatEndpoint, parseListen } from '../net/server-address.ts';
 import type { Endpoint } from '../net/server-address.ts';
 import { formatUpstream } from '../net/upstream-address.ts';
-import { makePlan } from '../net/upstream-plan.ts';
-import type { PlanSettings, UpstreamPlan } from '../net/upstream-plan.ts';
-import type { UpstreamState } from '../net/upstream.ts';
+import { makePlan } from '../net/upstream/plan.ts';
+import type { PlanSettings, UpstreamPlan } from '../net/upstream/plan.ts';
+import type { UpstreamState } from '../net/upstream/upstream.ts';
 import type {
   HostAddresses,
   PolicyMessage,
@@ -210,7 +210,7 @@ export class DataPlane {
    * Asks a question as a client would, in the first thread; it is counted and logged.
    *
    * @param packet   a query message
-   * @param address  16 bytes as in engine/ports.ts Client
+   * @param address  16 bytes as in engine/query/ports.ts Client
    * @returns        null when no thread could answer it
    */
   async resolve(packet: Uint8Array, address: Uint8Array): Promise<OwnAnswer | null> {
@@ -279,7 +279,7 @@ interface PlaneState {
   addresses: HostAddresses;
   policy: PolicyMessage;
   restarts: number;
-  /** One for all threads: engine/client-gate.ts. */
+  /** One for all threads: engine/state/client-gate.ts. */
   readonly gate: SharedArrayBuffer;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The listeners of one data-plane thread: UDP and TCP on each endpoint, on the same port. UDP is
- * served in batches where the add-on is built (net/native-udp-listener.ts), else by node:dgram; both
+ * served in batches where the add-on is built (net/listen/native-udp-listener.ts), else by node:dgram; both
  * behave alike.
  *
  * An endpoint that cannot be bound keeps no other from serving. `look` tries it again: an address
@@ -9,12 +9,12 @@
  */
 import { networkInterfaces } from 'node:os';
 import { AppError } from '../contract/errors.ts';
-import { openNativeUdpListener } from '../net/native-udp-listener.ts';
-import type { UdpAddonResult } from '../net/native-udp-addon.ts';
-import type { Listener, ListenerOptions } from '../net/packet-handler.ts';
+import { openNativeUdpListener } from '../net/listen/native-udp-listener.ts';
+import type { UdpAddonResult } from '../net/native/native-udp-addon.ts';
+import type { Listener, ListenerOptions } from '../net/listen/packet-handler.ts';
 import { formatEndpoint, isWildcard, type Endpoint } from '../net/server-address.ts';
-import { openTcpListener } from '../net/tcp-listener.ts';
-import { openUdpListener } from '../net/udp-listener.ts';
+import { openTcpListener } from '../net/listen/tcp-listener.ts';
+import { openUdpListener } from '../net/listen/udp-listener.ts';
 
 /** Ports tried until one is free for UDP and TCP alike, when the system chooses. */
 const PORT_TRIES_MAX = 20;

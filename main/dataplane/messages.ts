@@ -3,15 +3,15 @@
  * (dataplane-thread.ts). Tables, counters and log rings are shared memory; only references cross.
  */
 import type { WireError } from '../contract/errors.ts';
-import type { CachedItem } from '../engine/cache-view.ts';
-import type { ClientProfile, Region } from '../engine/client-profile.ts';
-import type { LocalRecord } from '../engine/local-records.ts';
-import type { Policy } from '../engine/policy.ts';
-import type { TableMessage } from '../engine/policy-table.ts';
-import type { RuleBuffers } from '../engine/rule-set.ts';
+import type { CachedItem } from '../engine/cache/cache-view.ts';
+import type { ClientProfile, Region } from '../engine/filter/client-profile.ts';
+import type { LocalRecord } from '../engine/filter/local-records.ts';
+import type { Policy } from '../engine/filter/policy.ts';
+import type { TableMessage } from '../engine/filter/policy-table.ts';
+import type { RuleBuffers } from '../engine/filter/rule-set.ts';
 import type { Endpoint } from '../net/server-address.ts';
-import type { UpstreamPlan } from '../net/upstream-plan.ts';
-import type { UpstreamState } from '../net/upstream.ts';
+import type { UpstreamPlan } from '../net/upstream/plan.ts';
+import type { UpstreamState } from '../net/upstream/upstream.ts';
 import type { Listening } from './listeners.ts';
 import type { OwnAnswer } from './own-question.ts';
 
@@ -71,7 +71,7 @@ export interface ThreadSetup {
   readonly ring: SharedArrayBuffer;
   /** COUNTER_BLOCK_SLOTS doubles; totals of a thread that went before are kept. */
   readonly counters: SharedArrayBuffer;
-  /** Memory of engine/client-gate.ts, shared by all threads. */
+  /** Memory of engine/state/client-gate.ts, shared by all threads. */
   readonly gate: SharedArrayBuffer;
   /** Where this thread keeps its answers over a restart; null: nowhere. */
   readonly cacheFile: string | null;

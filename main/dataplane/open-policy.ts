@@ -1,13 +1,13 @@
 /**
  * Makes an engine's policy of the message that crossed the threads. Used by each data-plane thread,
- * and in the main thread by service/check.ts.
+ * and in the main thread by control/check/check.ts.
  */
-import { ProfileTable } from '../engine/client-profile.ts';
-import { LocalRecords } from '../engine/local-records.ts';
-import type { Policy } from '../engine/policy.ts';
-import { PolicyTable } from '../engine/policy-table.ts';
-import { RuleSet } from '../engine/rule-set.ts';
-import { SuffixSet } from '../engine/suffix-set.ts';
+import { ProfileTable } from '../engine/filter/client-profile.ts';
+import { LocalRecords } from '../engine/filter/local-records.ts';
+import type { Policy } from '../engine/filter/policy.ts';
+import { PolicyTable } from '../engine/filter/policy-table.ts';
+import { RuleSet } from '../engine/filter/rule-set.ts';
+import { SuffixSet } from '../dns/suffix-set.ts';
 import type { FiltersMessage, PolicyMessage } from './messages.ts';
 
 /** @throws Error when memory is not what the builders make */

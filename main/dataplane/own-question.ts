@@ -5,7 +5,7 @@
 import { LIMITS } from '../contract/limits.ts';
 import type { Outcome, Reason } from '../contract/outcome.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Client } from '../engine/ports.ts';
+import type { Client } from '../engine/query/ports.ts';
 
 /** What came of it. */
 export interface OwnAnswer {

@@ -3,7 +3,7 @@
  */
 import { COUNTERS, HISTOGRAM_BUCKETS, HISTOGRAMS, histogramLowerUs } from '../contract/counters.ts';
 import type { HistogramName } from '../contract/counters.ts';
-import type { Latency } from '../contract/methods.ts';
+import type { Latency } from '../contract/methods/methods.ts';
 
 /** One histogram summed over threads; buckets as in contract/counters.ts. */
 export function sumHistogram(blocks: readonly Float64Array[], name: HistogramName): Float64Array {

@@ -9,8 +9,8 @@
 import { Worker } from 'node:worker_threads';
 import { fromWire } from '../contract/errors.ts';
 import { threadEntry } from '../contract/thread-entry.ts';
-import type { CachedItem } from '../engine/cache-view.ts';
-import type { UpstreamState } from '../net/upstream.ts';
+import type { CachedItem } from '../engine/cache/cache-view.ts';
+import type { UpstreamState } from '../net/upstream/upstream.ts';
 import type { Listening } from './listeners.ts';
 import type { OwnAnswer } from './own-question.ts';
 import type { FromThread, ThreadSetup, ToThread, UpstreamNews } from './messages.ts';

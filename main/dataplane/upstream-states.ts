@@ -3,7 +3,7 @@
  */
 import { formatUpstream } from '../net/upstream-address.ts';
 import type { UpstreamServer } from '../net/upstream-address.ts';
-import type { UpstreamState } from '../net/upstream.ts';
+import type { UpstreamState } from '../net/upstream/upstream.ts';
 
 /** From good to bad: what one thread reaches can be reached. */
 const STATES: readonly UpstreamState['state'][] = [

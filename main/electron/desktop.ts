@@ -7,8 +7,8 @@
  */
 import { app, ipcMain, type IpcMainEvent, type IpcMainInvokeEvent } from 'electron';
 import { join } from 'node:path';
-import type { ServiceClient } from '../contract/methods.ts';
-import { openIpcDoor, type IpcMainLike, type IpcService } from '../interfaces/ipc.ts';
+import type { ServiceClient } from '../contract/methods/methods.ts';
+import { openIpcDoor, type IpcMainLike, type IpcService } from '../api/ipc/ipc.ts';
 import { TrayController } from './tray.ts';
 import { hasTrayHost } from './tray-host.ts';
 import { trayFile, type TrayAction, type TrayState, type TrayView } from './tray-model.ts';

@@ -2,10 +2,12 @@
  * The only bridge between the window and the program: `window.sluice`.
  *
  * Runs in the sandboxed renderer before the page, and therefore must be CommonJS. The page gets three
- * functions, no channel names and no paths of files; the main process checks every call (interfaces/ipc.ts). A failed
+ * functions, no channel names and no paths of files; the main process checks every call (api/ipc/ipc.ts). A failed
  * call arrives as a value, since an error would lose its code on the way through the bridge.
  */
-import type { LiveUpdate } from '../contract/methods.ts' with { 'resolution-mode': 'import' };
+import type { LiveUpdate } from '../contract/methods/methods.ts' with {
+  'resolution-mode': 'import',
+};
 import type { IpcRendererEvent } from 'electron';
 
 // A sandboxed preload has no import; this is Electron's own require.

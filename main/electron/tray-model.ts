@@ -2,7 +2,7 @@
  * What the tray shows, as plain data computed from plain data. Drawn by tray.ts; tests and the
  * desktop test read it and act on it without a tray.
  */
-import type { Protection } from '../contract/methods.ts';
+import type { Protection } from '../contract/methods/methods.ts';
 import type { TakeoverStatus } from '../contract/takeover-schema.ts';
 
 /** What the tray needs to know; taken from the service's status. */

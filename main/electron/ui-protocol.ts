@@ -7,8 +7,8 @@
  */
 import { readFile, realpath } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
-import { PAGE_TYPES } from '../interfaces/page-files.ts';
-import { PAGE_POLICY } from '../interfaces/page-policy.ts';
+import { PAGE_TYPES } from '../api/http/page-files.ts';
+import { PAGE_POLICY } from '../api/http/page-policy.ts';
 
 export const UI_SCHEME = 'app';
 export const UI_ORIGIN = 'app://sluice';

@@ -19,8 +19,8 @@
  *
  * Each step returns the length of the answer it wrote, or 0 to let the query pass.
  */
-import type { Parts } from './parts.ts';
-import { QUERY_IGNORED, type QueryStatus } from './query.ts';
+import type { Parts } from './state/parts.ts';
+import { QUERY_IGNORED, type QueryStatus } from './query/query.ts';
 import { answerAny } from './steps/any.ts';
 import { answerFromCache } from './steps/cached.ts';
 import { filter } from './steps/filter.ts';
@@ -28,7 +28,7 @@ import { forward, refresh } from './steps/forward.ts';
 import { answerLocalRecord } from './steps/local-records.ts';
 import { reject } from './steps/reject.ts';
 import { answerSpecialName } from './steps/special-names.ts';
-import type { Turn } from './turn.ts';
+import type { Turn } from './query/turn.ts';
 
 /**
  * Takes a query that was read through the steps. `parts.turn` says who asked and where the answer

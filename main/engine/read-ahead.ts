@@ -10,9 +10,9 @@
  * place: then the pipeline waits for its memory as it does without. Allocates nothing.
  */
 import { LIMITS } from '../contract/limits.ts';
-import type { AnswerCache } from './cache.ts';
-import { Query, QUERY_IGNORED, type QueryStatus } from './query.ts';
-import type { RuleSet } from './rule-set.ts';
+import type { AnswerCache } from './cache/cache.ts';
+import { Query, QUERY_IGNORED, type QueryStatus } from './query/query.ts';
+import type { RuleSet } from './filter/rule-set.ts';
 
 /** Packets that are read ahead at once: their queries fit into the nearest cache. */
 export const AHEAD = 16;

@@ -3,9 +3,9 @@
  */
 import { dirname } from 'node:path';
 import type { LookupFunction } from 'node:net';
-import { askDisk, requireRoom, type AskDisk } from './disk-space.ts';
-import type { Fetched, ListTrust } from './download.ts';
-import { copyLocalList, localPath } from './local-source.ts';
+import { askDisk, requireRoom, type AskDisk } from './fetch/disk-space.ts';
+import type { Fetched, ListTrust } from './fetch/download.ts';
+import { copyLocalList, localPath } from './fetch/local-source.ts';
 import type { CopyMeta } from './meta.ts';
 
 export interface FetchContext {
@@ -47,7 +47,7 @@ export async function fetchList(
   const { etag, lastModified } = known;
   const { lookup, trust, signal, fetchMs } = context;
   // With node:https, some 7 MiB that an instance with local lists alone does without.
-  const { downloadList } = await import('./download.ts');
+  const { downloadList } = await import('./fetch/download.ts');
   return downloadList({
     ...{ url, etag, lastModified, target, lookup, trust, signal, makeRoom },
     publicOnly: known.isFromPublic ?? false,

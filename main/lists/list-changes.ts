@@ -2,8 +2,8 @@
  * What each turn of events makes of a list's meta: taken, held, rolled back, failed. Pure; used by
  * list-updater.ts, which moves the files.
  */
-import type { CompileResult } from './compile.ts';
-import type { NameChanges } from './list-diff.ts';
+import type { CompileResult } from './compile/compile.ts';
+import type { NameChanges } from './compile/list-diff.ts';
 import type { CopyMeta, HoldKind, ListMeta, ReplayFacts } from './meta.ts';
 
 /** A copy that may become the current one. */

@@ -8,10 +8,10 @@
 import type { LookupFunction } from 'node:net';
 import type { ListSource } from '../contract/config.ts';
 import { AppError, toWire } from '../contract/errors.ts';
-import type { ListStatus } from '../contract/methods.ts';
-import type { RuleBuffers } from '../engine/rule-set.ts';
-import type { AskDisk } from './disk-space.ts';
-import type { ListTrust } from './download.ts';
+import type { ListStatus } from '../contract/methods/methods.ts';
+import type { RuleBuffers } from '../engine/filter/rule-set.ts';
+import type { AskDisk } from './fetch/disk-space.ts';
+import type { ListTrust } from './fetch/download.ts';
 import { isLocal } from './fetch-list.ts';
 import { ListSet, type List } from './list-set.ts';
 import { ListUpdater } from './list-updater.ts';

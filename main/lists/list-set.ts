@@ -4,7 +4,7 @@
  */
 import type { ListSource } from '../contract/config.ts';
 import { LIMITS } from '../contract/limits.ts';
-import type { ListStatus } from '../contract/methods.ts';
+import type { ListStatus } from '../contract/methods/methods.ts';
 import { LIST_ID_MAX, memoryOf, newListMeta } from './meta.ts';
 import type { HeldCopy, ListMemory, ListMeta, ReplayFacts } from './meta.ts';
 

@@ -6,12 +6,12 @@
 import { statSync } from 'node:fs';
 import { AppError, toWire } from '../contract/errors.ts';
 import { LIMITS } from '../contract/limits.ts';
-import { CONNECTIVITY_NAME_LIST } from '../engine/connectivity.ts';
-import { createMatchContext } from '../engine/match-context.ts';
-import { RULE_BLOCK, RULE_IMPORTANT_BLOCK, RuleSet } from '../engine/rule-set.ts';
-import { tableKey, type CompileResult, type CompileSource } from './compile.ts';
-import { compileInThread, type CompileDone } from './compiler.ts';
-import type { Fetched } from './download.ts';
+import { CONNECTIVITY_NAME_LIST } from '../engine/state/connectivity.ts';
+import { createMatchContext } from '../engine/filter/match-context.ts';
+import { RULE_BLOCK, RULE_IMPORTANT_BLOCK, RuleSet } from '../engine/filter/rule-set.ts';
+import { tableKey, type CompileResult, type CompileSource } from './compile/compile.ts';
+import { compileInThread, type CompileDone } from './compile/compiler.ts';
+import type { Fetched } from './fetch/download.ts';
 import { fetchList, type FetchContext } from './fetch-list.ts';
 import {
   acceptHeld,

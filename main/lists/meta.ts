@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { seal, unseal } from '../system/sealed-file.ts';
-import type { IgnoredLines } from './parse-list.ts';
+import type { IgnoredLines } from './compile/parse-list.ts';
 
 /** A raw copy on disk that was accepted once. */
 export interface CopyMeta {

@@ -8,7 +8,7 @@ import type { HoldKind, ReplayFacts } from './meta.ts';
 /**
  * Why a new copy waits for a person; null when it is taken.
  *
- * @param connectivity  connectivity-check names (engine/connectivity.ts) that it newly blocks. Lists
+ * @param connectivity  connectivity-check names (engine/state/connectivity.ts) that it newly blocks. Lists
  *                      do not apply to them, but one that names them means far more than ads.
  */
 export function holdReason(facts: ReplayFacts, connectivity: readonly string[]): string | null {

@@ -5,8 +5,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../contract/limits.ts';
-import type { NameView } from '../engine/domain-table.ts';
-import { hashSuffixes, writeName } from '../engine/name.ts';
+import type { NameView } from '../dns/name.ts';
+import { hashSuffixes, writeName } from '../dns/name.ts';
 import type { ReplayFacts } from './meta.ts';
 
 /** Names between two looks at the clock. */

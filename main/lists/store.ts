@@ -16,14 +16,14 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { RuleSet } from '../engine/rule-set.ts';
+import { RuleSet } from '../engine/filter/rule-set.ts';
 import { syncDirectory, TEMPORARY_SUFFIX, writeFileAtomic } from '../system/atomic-file.ts';
-import type { CopyFile } from './compile.ts';
-import { hashOf, openTextFile } from './list-text.ts';
-import { localPath } from './local-source.ts';
+import type { CopyFile } from './compile/compile.ts';
+import { hashOf, openTextFile } from './compile/list-text.ts';
+import { localPath } from './fetch/local-source.ts';
 import type { CopyMeta, ListMeta } from './meta.ts';
 import { copiesOf, readMeta, writeMeta } from './meta.ts';
-import { readSnapshot } from './snapshot-file.ts';
+import { readSnapshot } from './compile/snapshot-file.ts';
 
 const CANDIDATE_SUFFIX = '.new';
 const COPY_NAME = /^copy-[0-9a-f]{64}\.txt$/;

@@ -55,7 +55,7 @@ export type FromWriter =
   | { readonly kind: 'live'; readonly rows: readonly QueryEvent[]; readonly leftOut: number }
   | { readonly kind: 'done'; readonly id: number };
 
-/** Arguments of 'queries.search', validated at the door (contract/methods.ts). */
+/** Arguments of 'queries.search', validated at the door (contract/methods/methods.ts). */
 export interface SearchArguments {
   readonly text?: string | undefined;
   readonly client?: string | undefined;

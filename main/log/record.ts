@@ -22,11 +22,11 @@
 import { LIMITS } from '../contract/limits.ts';
 import { OUTCOMES, REASON, REASONS } from '../contract/outcome.ts';
 import type { QueryEvent } from '../contract/query-event.ts';
-import { readName } from '../engine/name.ts';
-import { LIST_ID_NONE, LIST_ID_RULES } from '../engine/policy.ts';
-import type { LogFacts } from '../engine/ports.ts';
-import { addressText } from './address-text.ts';
-import { typeName } from './type-names.ts';
+import { readName } from '../dns/name.ts';
+import { LIST_ID_NONE, LIST_ID_RULES } from '../engine/filter/policy.ts';
+import type { LogFacts } from '../engine/query/ports.ts';
+import { addressText } from '../dns/address-text.ts';
+import { typeName } from '../dns/type-names.ts';
 
 /** Bytes of one record; a multiple of 8, so that every number is aligned. */
 export const RECORD_BYTES = 296;

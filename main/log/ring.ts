@@ -24,7 +24,7 @@
  *   i must find after its copy that fewer than S were added since.
  */
 import { invariant } from '../contract/errors.ts';
-import type { LogFacts, QuerySink } from '../engine/ports.ts';
+import type { LogFacts, QuerySink } from '../engine/query/ports.ts';
 import { RECORD_BYTES, RecordMemory } from './record.ts';
 
 /** Dropped records that the live view can still see. A power of two. */

@@ -11,7 +11,7 @@ import type { QueryEvent } from '../contract/query-event.ts';
 import type { SearchArguments, SearchResult } from './messages.ts';
 import { matchedNameText } from './record.ts';
 import { rowSpan, walkNewestFirst } from './row-span.ts';
-import { typeName } from './type-names.ts';
+import { typeName } from '../dns/type-names.ts';
 
 /** Rows of a page when nothing is said. */
 const ROWS_DEFAULT = 100;

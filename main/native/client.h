@@ -2,7 +2,7 @@
  * The client side of the add-on: connected sockets towards servers (client-sockets.h), owned by one
  * event loop, whose datagrams reach JavaScript in batches over all sockets.
  *
- *      kernel                    this add-on                     JavaScript (net/native-udp-client.ts)
+ *      kernel                    this add-on                     JavaScript (net/transport/native-udp-client.ts)
  *   sockets readable --epoll--> its descriptor readable
  *                                  --uv_poll--> on_poll, at most ROUNDS_MAX times:
  *   receive buffers --recvmmsg----> slots
@@ -18,7 +18,7 @@
 
 #include <node_api.h>
 
-/* openClient(onBatch): see net/native-udp-addon.ts. `instance` data as in udp-socket.h. */
+/* openClient(onBatch): see net/native/native-udp-addon.ts. `instance` data as in udp-socket.h. */
 napi_value client_method_open(napi_env env, napi_callback_info info);
 
 #endif

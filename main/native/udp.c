@@ -1,6 +1,6 @@
 /*
  * Node-API add-on: UDP sockets that hand datagrams to JavaScript in batches. Linux only. This file
- * is what JavaScript sees of it (net/native-udp-addon.ts); udp-socket.c says how a socket works,
+ * is what JavaScript sees of it (net/native/native-udp-addon.ts); udp-socket.c says how a socket works,
  * client.h how the client side does.
  */
 #include <errno.h>
@@ -201,7 +201,7 @@ static bool assemble(struct udp_socket *self, const struct open_arguments *argum
 }
 
 /*
- * open(host, port, flags, slots, bufferBytes, onBatch): see net/native-udp-addon.ts.
+ * open(host, port, flags, slots, bufferBytes, onBatch): see net/native/native-udp-addon.ts.
  * Throws an Error whose code is the errno name when the socket cannot be bound.
  */
 static napi_value method_open(napi_env env, napi_callback_info info) {

@@ -2,7 +2,7 @@
  * The real clock behind the engine's Clock port. Data-plane threads and the bootstrap lookup use it;
  * tests pass their own.
  */
-import type { Clock } from '../engine/ports.ts';
+import type { Clock } from '../engine/query/ports.ts';
 
 /** Monotonic and wall time of this process. */
 export const systemClock: Clock = {

@@ -13,7 +13,7 @@
  */
 import { isIP } from 'node:net';
 import { AppError } from '../contract/errors.ts';
-import { isHost } from './host-name.ts';
+import { isHost } from '../dns/host-name.ts';
 import { parseServer } from './server-address.ts';
 import type { SecureServer, UpstreamServer } from './upstream-address.ts';
 

@@ -11,7 +11,7 @@ const USUAL = { type: 'major', execution: 'sync', flavor: 'regular' } as const;
 
 /**
  * Gives back what starting took: parsed settings, schemas in the making, list metadata. Called by
- * service/memory-keeper.ts in the main thread, which answers no packets, a moment after the program
+ * control/process/memory-keeper.ts in the main thread, which answers no packets, a moment after the program
  * is ready. Takes some ten milliseconds. Measured: 6 MiB of resident memory.
  */
 export function collectStartGarbage(): void {

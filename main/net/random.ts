@@ -3,7 +3,7 @@
  * cryptographic source. Drawn in bulk: one call into the source serves a thousand numbers.
  */
 import { randomFillSync } from 'node:crypto';
-import type { Random } from '../engine/ports.ts';
+import type { Random } from '../engine/query/ports.ts';
 
 /** 32-bit words drawn at a time. */
 const WORDS = 1_024;

@@ -9,7 +9,7 @@
  * here. When all are away the socket is not draining, and the answer is given up (`sendFailed`).
  */
 import { COUNTER } from '../contract/counters.ts';
-import type { Counters } from '../engine/ports.ts';
+import type { Counters } from '../engine/query/ports.ts';
 
 /** One answer's bytes, and what the socket calls when it has let go of them. */
 export interface SendSlot {

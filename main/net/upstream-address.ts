@@ -13,7 +13,7 @@
 import { isIP } from 'node:net';
 import { AppError } from '../contract/errors.ts';
 import { decodeStamp } from './dns-stamp.ts';
-import { isHost } from './host-name.ts';
+import { isHost } from '../dns/host-name.ts';
 import { formatEndpoint, formatServer, parseServer } from './server-address.ts';
 import type { PlainServer } from './server-address.ts';
 

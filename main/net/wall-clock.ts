@@ -8,7 +8,7 @@
  * at the plain bootstrap servers. They say nothing about the user, and a forged answer can do no
  * more than a forged NTP packet could.
  */
-import { HEADER_BYTES } from '../engine/wire.ts';
+import { HEADER_BYTES } from '../dns/wire.ts';
 
 /** No copy of this program is older; moved forward with releases. */
 export const MADE_MS = Date.UTC(2026, 0, 1);

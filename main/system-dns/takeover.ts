@@ -8,15 +8,21 @@
  * off:  give back → guardian dismissed → "off". The engine answers until the end of it.
  */
 import { AppError } from '../contract/errors.ts';
-import type { GuardianHandle, StartGuardian } from './guardian.ts';
-import { journalOrders, type GuardianReport } from './guardian-orders.ts';
-import type { Journal, JournalFile } from './journal.ts';
-import { asksOnlyUs, holds, type DnsServer, type OwnerItem, type ResolverOwner } from './owner.ts';
-import { ownerInCharge, type FoundOwner } from './owners.ts';
-import { isAlive, markOf } from './process-mark.ts';
-import { Recover } from './recover.ts';
-import { explainRefusal } from './refusal.ts';
-import { restore, type RestoreReport } from './restore.ts';
+import type { GuardianHandle, StartGuardian } from './guardian/guardian.ts';
+import { journalOrders, type GuardianReport } from './guardian/guardian-orders.ts';
+import type { Journal, JournalFile } from './takeover/journal.ts';
+import {
+  asksOnlyUs,
+  holds,
+  type DnsServer,
+  type OwnerItem,
+  type ResolverOwner,
+} from './owners/owner.ts';
+import { ownerInCharge, type FoundOwner } from './owners/owners.ts';
+import { isAlive, markOf } from '../system/process-mark.ts';
+import { Recover } from './takeover/recover.ts';
+import { explainRefusal } from './takeover/refusal.ts';
+import { restore, type RestoreReport } from './takeover/restore.ts';
 
 export interface TakeoverState {
   /** degraded: asked for, but not, or not wholly, in force; `reason` says why. */

@@ -3,9 +3,8 @@
  * another language that lacks one of them, or takes other parameters, does not compile.
  */
 import { de } from './de/index.ts';
-import { en } from './en/index.ts';
-import type { Language } from './language.ts';
+import { en, type Texts } from './en/index.ts';
 
-export type Texts = typeof en;
+import type { Language } from './language/language.ts';
 
 export const CATALOGUE: Readonly<Record<Language, Texts>> = { en, de };

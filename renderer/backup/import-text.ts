@@ -1,5 +1,5 @@
 /** What is said about an import: its parts in words, and what it would do. */
-import type { MethodOutput } from '../../main/contract/methods.ts';
+import type { MethodOutput } from '../../main/contract/methods/methods.ts';
 import { formatCount, formatNoun } from '../format/number.ts';
 
 export type ImportReport = MethodOutput<'import.preview'>;

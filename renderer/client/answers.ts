@@ -1,5 +1,5 @@
 /** Names for parts of the service's answers that several files of the window speak of. */
-import type { MethodInput, MethodOutput } from '../../main/contract/methods.ts';
+import type { MethodInput, MethodOutput } from '../../main/contract/methods/methods.ts';
 
 export type ListInput = MethodInput<'lists.add'>;
 /** A list as the settings have it. */

@@ -7,7 +7,7 @@ import type {
   MethodInput,
   MethodName,
   MethodOutput,
-} from '../../main/contract/methods.ts';
+} from '../../main/contract/methods/methods.ts';
 import { CallError, isWireError } from './call-error.ts';
 import type { ConnectionSink, WindowClient } from './client.ts';
 import { uploadInPieces } from './upload.ts';

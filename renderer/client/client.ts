@@ -1,7 +1,7 @@
 /**
  * Picks the way to the service: the preload's bridge inside Electron, otherwise HTTP.
  */
-import type { ServiceClient } from '../../main/contract/methods.ts';
+import type { ServiceClient } from '../../main/contract/methods/methods.ts';
 import { createBridgeClient, type Bridge } from './bridge-client.ts';
 import { createHttpClient } from './http-client.ts';
 import { takeToken } from './token.ts';

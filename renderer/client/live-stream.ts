@@ -2,7 +2,7 @@
  * Keeps an event stream of live updates open: reads it with fetch, and reconnects with growing
  * waits when it ends.
  */
-import type { LiveUpdate } from '../../main/contract/methods.ts';
+import type { LiveUpdate } from '../../main/contract/methods/methods.ts';
 import type { ConnectionSink } from './client.ts';
 import { EventStreamParser } from './event-stream.ts';
 

@@ -1,5 +1,5 @@
 /** The state of an upstream server in plain words. */
-import type { UpstreamRow } from '../../main/contract/methods.ts';
+import type { UpstreamRow } from '../../main/contract/methods/methods.ts';
 
 type State = UpstreamRow['state'];
 

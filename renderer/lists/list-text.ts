@@ -1,5 +1,5 @@
 /** What is said about lists: their state, their form, their versions. */
-import type { ListStatus } from '../../main/contract/methods.ts';
+import type { ListStatus } from '../../main/contract/methods/methods.ts';
 import type { ListSource } from '../client/answers.ts';
 import { formatCount, formatNoun } from '../format/number.ts';
 

@@ -2,7 +2,7 @@
  * All state of the window, built once by main.ts and reached from components through a context.
  */
 import { createContext } from 'svelte';
-import type { LiveUpdate, MethodOutput, Status } from '../../main/contract/methods.ts';
+import type { LiveUpdate, MethodOutput, Status } from '../../main/contract/methods/methods.ts';
 import type { WindowClient } from '../client/client.ts';
 import { Check, type CheckQuestion } from './check.svelte.ts';
 import { Clients } from './clients.svelte.ts';

@@ -2,7 +2,7 @@
  * The check of a name: what is typed, what came of it, and checks that other pages ask for
  * ("Why?" beside a query).
  */
-import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { MethodOutput, ServiceClient } from '../../main/contract/methods/methods.ts';
 import { describeError } from '../client/call-error.ts';
 
 export type CheckFound = MethodOutput<'check'>;

@@ -1,5 +1,5 @@
 /** Named clients and their groups. */
-import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { MethodOutput, ServiceClient } from '../../main/contract/methods/methods.ts';
 import type { ClientGroup, NamedClient, SeenClient } from '../client/answers.ts';
 import { CallError, describeError } from '../client/call-error.ts';
 import { t } from '../text.ts';

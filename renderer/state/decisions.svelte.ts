@@ -3,7 +3,7 @@
  * the same name, and offers to take it all back.
  */
 import { SvelteMap } from 'svelte/reactivity';
-import type { ServiceClient } from '../../main/contract/methods.ts';
+import type { ServiceClient } from '../../main/contract/methods/methods.ts';
 import { describeError } from '../client/call-error.ts';
 import { ruleFor, type RuleAction } from '../rules/rule-text.ts';
 import type { RuleLists } from './rules.svelte.ts';

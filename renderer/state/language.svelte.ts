@@ -2,13 +2,14 @@
  * The language of this window: the one chosen here, else that of the settings, else the browser's.
  * One for the whole window; text.ts and format/ follow it.
  */
-import { CATALOGUE, type Texts } from '../../main/texts/catalogue.ts';
+import { CATALOGUE } from '../../main/texts/catalogue.ts';
+import type { Texts } from '../../main/texts/en/index.ts';
 import {
   chooseLanguage,
   LANGUAGE_CHOICES,
   type Language,
   type LanguageChoice,
-} from '../../main/texts/language.ts';
+} from '../../main/texts/language/language.ts';
 import { followLanguage } from '../text.ts';
 
 const storageKey = 'sluice-language';

@@ -2,7 +2,11 @@
  * The block lists and what can be done with them.
  */
 import { SvelteSet } from 'svelte/reactivity';
-import type { ListStatus, MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type {
+  ListStatus,
+  MethodOutput,
+  ServiceClient,
+} from '../../main/contract/methods/methods.ts';
 import type { CatalogueEntry, ListInput, ListSource } from '../client/answers.ts';
 import { describeError } from '../client/call-error.ts';
 import { useOf, type ListUse } from '../lists/list-text.ts';

@@ -2,7 +2,7 @@
  * The live topic: subscribed to while something shown reads it, and only then.
  */
 import { createSubscriber } from 'svelte/reactivity';
-import type { LiveUpdate, ServiceClient } from '../../main/contract/methods.ts';
+import type { LiveUpdate, ServiceClient } from '../../main/contract/methods/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
 import { whileVisible } from './while-visible.ts';
 

@@ -3,7 +3,11 @@
  *
  * Pages replace one another, so the window never holds more than one, however far one goes back.
  */
-import type { MethodInput, MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type {
+  MethodInput,
+  MethodOutput,
+  ServiceClient,
+} from '../../main/contract/methods/methods.ts';
 import type { OutcomeName } from '../../main/contract/outcome.ts';
 
 const pageRows = 100;

@@ -1,5 +1,5 @@
 /** The policies: what is blocked, allowed or redirected, for whom and when. */
-import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { MethodOutput, ServiceClient } from '../../main/contract/methods/methods.ts';
 import type { Policy } from '../client/answers.ts';
 import { t } from '../text.ts';
 import { Edited } from './edited.svelte.ts';

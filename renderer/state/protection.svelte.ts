@@ -1,7 +1,7 @@
 /**
  * Whether names are being blocked, and the ways to change that.
  */
-import type { Protection, ServiceClient } from '../../main/contract/methods.ts';
+import type { Protection, ServiceClient } from '../../main/contract/methods/methods.ts';
 import { describeError } from '../client/call-error.ts';
 import type { Toasts } from './toasts.svelte.ts';
 

@@ -1,5 +1,5 @@
 /** Local records: names that are answered here. */
-import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { MethodOutput, ServiceClient } from '../../main/contract/methods/methods.ts';
 import type { LocalRecord } from '../client/answers.ts';
 import { t } from '../text.ts';
 import { Edited } from './edited.svelte.ts';

@@ -1,7 +1,7 @@
 /**
  * The user's own rules: those of the settings, and those that end by themselves.
  */
-import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { MethodOutput, ServiceClient } from '../../main/contract/methods/methods.ts';
 import { describeError } from '../client/call-error.ts';
 import { Poll } from './poll.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';

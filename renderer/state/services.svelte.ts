@@ -1,6 +1,6 @@
 /** Blocked services, safe search and ways past the filter, as they hold for everybody. */
 import { SvelteMap } from 'svelte/reactivity';
-import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { MethodOutput, ServiceClient } from '../../main/contract/methods/methods.ts';
 import type { SafeSearch } from '../client/answers.ts';
 import { Edited } from './edited.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';

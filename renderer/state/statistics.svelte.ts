@@ -1,7 +1,7 @@
 /**
  * Queries over time for the chart, and the most frequent names and clients of the same range.
  */
-import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { MethodOutput, ServiceClient } from '../../main/contract/methods/methods.ts';
 import { Poll } from './poll.svelte.ts';
 
 const refreshMs = 5_000;

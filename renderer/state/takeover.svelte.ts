@@ -1,7 +1,7 @@
 /**
  * Whether the whole machine asks Sluice, the ways to change that, and the report of the Network page.
  */
-import type { MethodOutput, ServiceClient } from '../../main/contract/methods.ts';
+import type { MethodOutput, ServiceClient } from '../../main/contract/methods/methods.ts';
 import { describeError } from '../client/call-error.ts';
 import { t } from '../text.ts';
 import { Poll } from './poll.svelte.ts';

@@ -16,7 +16,7 @@ test('development variables count in a checkout and in a build of one', () => {
 test('and are ignored in the packages of the app, and where a service is installed', () => {
   for (const here of [
     'file:///opt/Sluice/resources/app.asar/dist/main/chunks/x.js',
-    'file:///opt/Sluice/resources/app.asar.unpacked/dist/main/system-dns/guardian-process.cjs',
+    'file:///opt/Sluice/resources/app.asar.unpacked/dist/main/system-dns/guardian/guardian-process.cjs',
     'file:///Applications/Sluice.app/Contents/Resources/app.asar/dist/main/headless.js',
     'file:///C:/Program%20Files/Sluice/resources/app.asar/dist/main/headless.js',
     'file:///usr/lib/sluice/dist/main/headless.js',

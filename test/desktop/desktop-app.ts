@@ -2,16 +2,21 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { _electron, type ElectronApplication, type Page } from 'playwright-core';
-import { build, isBuilt } from '../../main/launch/build.ts';
+import { build, isBuilt } from '../../tools/build.ts';
 import {
   findElectron,
   runtimeEnvironment,
   runtimeSwitches,
   type ElectronRuntime,
-} from '../../main/launch/electron-runtime.ts';
+} from '../../tools/electron-runtime.ts';
 import type { TrayView } from '../../main/electron/tray-model.ts';
 import type { WireError } from '../../main/contract/errors.ts';
-import type { MethodInput, MethodName, MethodOutput, Status } from '../../main/contract/methods.ts';
+import type {
+  MethodInput,
+  MethodName,
+  MethodOutput,
+  Status,
+} from '../../main/contract/methods/methods.ts';
 import { missingTools } from '../support/tools.ts';
 import type { VirtualDisplay } from './virtual-display.ts';
 

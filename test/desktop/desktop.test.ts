@@ -10,7 +10,7 @@ import { chmod, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { runtimeEnvironment, runtimeSwitches } from '../../main/launch/electron-runtime.ts';
+import { runtimeEnvironment, runtimeSwitches } from '../../tools/electron-runtime.ts';
 import { trayItem } from '../../main/electron/tray-model.ts';
 import { DesktopApp, ROOT, desktopRuntime, ensureBuilt, prepareFolder } from './desktop-app.ts';
 import { UPSTREAM_ADDRESS, ask, askMany, openUpstream, type FakeUpstream } from './dns-client.ts';

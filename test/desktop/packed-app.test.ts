@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { runtimeSwitches } from '../../main/launch/electron-runtime.ts';
-import { runToolOrThrow } from '../../main/launch/run-tool.ts';
+import { runtimeSwitches } from '../../tools/electron-runtime.ts';
+import { runToolOrThrow } from '../../tools/run-tool.ts';
 import { ROOT, desktopRuntime, prepareFolder } from './desktop-app.ts';
 import { UPSTREAM_ADDRESS, ask, openUpstream } from './dns-client.ts';
 import { openDisplay } from './virtual-display.ts';
@@ -20,7 +20,7 @@ const runtime = await desktopRuntime();
 const skip = 'reason' in runtime ? runtime.reason : false;
 
 test('the packed app starts and answers', { skip, timeout: 300_000 }, async (t) => {
-  await runToolOrThrow('packing', process.execPath, [join(ROOT, 'main', 'launch', 'pack.ts')], {
+  await runToolOrThrow('packing', process.execPath, [join(ROOT, 'tools', 'pack.ts')], {
     cwd: ROOT,
   });
   const folder = await mkdtemp(join(tmpdir(), 'sluice-packed-'));

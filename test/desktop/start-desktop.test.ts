@@ -26,7 +26,7 @@ test('npm start opens the desktop app where there is a display', { skip }, async
   t.after(() => upstream.close());
   const args = await prepareFolder(folder, { upstream: upstream.endpoint, blocked: [BLOCKED] });
 
-  const child = spawn(process.execPath, [join(ROOT, 'main/launch/start.ts'), ...args], {
+  const child = spawn(process.execPath, [join(ROOT, 'tools/start.ts'), ...args], {
     env: display.env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

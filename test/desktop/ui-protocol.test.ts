@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { uiHandler } from '../../main/electron/ui-protocol.ts';
-import { PAGE_POLICY } from '../../main/interfaces/page-policy.ts';
+import { PAGE_POLICY } from '../../main/api/http/page-policy.ts';
 
 const outside = mkdtempSync(join(tmpdir(), 'sluice-ui-'));
 const folder = join(outside, 'ui');

@@ -4,13 +4,17 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AnswerInspector, LOOK_MARKED, LOOK_WRONG } from '../../main/engine/answer-inspector.ts';
-import { MARK_DROP, MARK_KEEP } from '../../main/engine/answer-marks.ts';
-import { ReplyReader } from '../../main/engine/answer.ts';
-import { AnswerCache } from '../../main/engine/cache.ts';
-import { HASH_SEED, hashByte, hashName, keyedHash, writeName } from '../../main/engine/name.ts';
-import { Query } from '../../main/engine/query.ts';
-import { SuffixSet } from '../../main/engine/suffix-set.ts';
+import {
+  AnswerInspector,
+  LOOK_MARKED,
+  LOOK_WRONG,
+} from '../../main/engine/answer/answer-inspector.ts';
+import { MARK_DROP, MARK_KEEP } from '../../main/engine/answer/answer-marks.ts';
+import { ReplyReader } from '../../main/engine/answer/answer.ts';
+import { AnswerCache } from '../../main/engine/cache/cache.ts';
+import { HASH_SEED, hashByte, hashName, keyedHash, writeName } from '../../main/dns/name.ts';
+import { Query } from '../../main/engine/query/query.ts';
+import { SuffixSet } from '../../main/dns/suffix-set.ts';
 import { COUNTER_BLOCK_SLOTS } from '../../main/contract/counters.ts';
 import { a, question, replyTo, soa, wireName } from '../support/dns-wire.ts';
 import type { RecordOptions } from '../support/dns-wire.ts';

@@ -1,8 +1,8 @@
-/** Names that are answered locally and never asked upstream (main/engine/special-zones.ts). */
+/** Names that are answered locally and never asked upstream (main/dns/special-zones.ts). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { probeZone } from '../../main/engine/special-zones.ts';
-import { SuffixSet } from '../../main/engine/suffix-set.ts';
+import { probeZone } from '../../main/dns/special-zones.ts';
+import { SuffixSet } from '../../main/dns/suffix-set.ts';
 import { a, header, records, replyTo } from '../support/dns-wire.ts';
 import { EngineHarness, policy, table } from '../support/engine-fakes.ts';
 

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { checkReply, REPLY_OK } from '../../main/engine/reply-check.ts';
+import { checkReply, REPLY_OK } from '../../main/dns/reply-check.ts';
 import {
   a,
   header,
@@ -153,7 +153,7 @@ test('the parent walk agrees with a slow one, through real packets', () => {
   const label = fc.constantFrom('a', 'b', 'c', 'ads', 'x-y', '1');
   const names = fc.array(label, { minLength: 1, maxLength: 127 }).map((labels) => labels.join('.'));
   const short = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
-  // A top-level domain gets into a table only when that is confirmed: test/lists/rules.test.ts.
+  // A top-level domain gets into a table only when that is confirmed: test/lists/compile/rules.test.ts.
   const hasDot = (text: string) => text.includes('.');
   const cases = fc.array(fc.boolean(), { minLength: 8, maxLength: 8 });
   fc.assert(

@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkReply, REPLY_OK } from '../../main/engine/reply-check.ts';
+import { checkReply, REPLY_OK } from '../../main/dns/reply-check.ts';
 import {
   a,
   header,

@@ -13,7 +13,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { DataPlane } from '../../main/dataplane/data-plane.ts';
-import { compileRules } from '../../main/lists/rules.ts';
+import { compileRules } from '../../main/lists/compile/rules.ts';
 import { LogRing } from '../../main/log/ring.ts';
 import { certificates } from '../support/certificates.ts';
 import { askUdp } from '../support/dns-client.ts';

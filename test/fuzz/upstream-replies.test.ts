@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { checkReply, REPLY_OK } from '../../main/engine/reply-check.ts';
+import { checkReply, REPLY_OK } from '../../main/dns/reply-check.ts';
 import { certificates } from '../support/certificates.ts';
 import { addressOfName, FakeUpstream, answerByName, replyTo } from '../support/fake-upstream.ts';
 import type { FakeQuery } from '../support/fake-upstream.ts';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { RuleSet } from '../../main/engine/rule-set.ts';
-import { compileLists, type CompileSource } from '../../main/lists/compile.ts';
+import { RuleSet } from '../../main/engine/filter/rule-set.ts';
+import { compileLists, type CompileSource } from '../../main/lists/compile/compile.ts';
 import { FORMATS, type ListFormat } from '../../main/lists/formats/detect.ts';
-import { refuseList } from '../../main/lists/validate.ts';
+import { refuseList } from '../../main/lists/compile/validate.ts';
 import { parse, rankOf, textOf } from './list-fixtures.ts';
 
 const DIALECTS = Object.keys(FORMATS) as ListFormat[];

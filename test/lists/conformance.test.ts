@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { createMatchContext, type MatchContext } from '../../main/engine/match-context.ts';
-import { typeNumber } from '../../main/engine/record-type.ts';
+import { createMatchContext, type MatchContext } from '../../main/engine/filter/match-context.ts';
+import { typeNumber } from '../../main/dns/record-type.ts';
 import {
   RULE_ALLOW,
   RULE_IMPORTANT_ALLOW,
   RULE_NONE,
   type Rewrite,
   type RuleSet,
-} from '../../main/engine/rule-set.ts';
+} from '../../main/engine/filter/rule-set.ts';
 import { FORMATS, type ListFormat } from '../../main/lists/formats/detect.ts';
 import { readAddress } from '../../main/lists/formats/address-bytes.ts';
 import { parse, viewOf, type ParsedList } from './list-fixtures.ts';

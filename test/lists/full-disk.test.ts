@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { LIMITS } from '../../main/contract/limits.ts';
-import type { AskDisk } from '../../main/lists/disk-space.ts';
+import type { AskDisk } from '../../main/lists/fetch/disk-space.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { listServer, serve } from './list-server.ts';
 import { copyNames, names, open, source, type Setup } from './managed-lists.ts';

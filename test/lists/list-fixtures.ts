@@ -1,18 +1,18 @@
 /**
  * What the list tests share: parsing text, looking names up the way the engine does, a slow oracle.
  */
-import { FLAG_ALLOW } from '../../main/engine/domain-table.ts';
-import type { NameView } from '../../main/engine/domain-table.ts';
-import { HASH_SEED, hashByte, hashMix, writeName } from '../../main/engine/name.ts';
-import { createMatchContext } from '../../main/engine/match-context.ts';
-import { RuleSet } from '../../main/engine/rule-set.ts';
+import { FLAG_ALLOW } from '../../main/engine/filter/domain-table.ts';
+import type { NameView } from '../../main/dns/name.ts';
+import { HASH_SEED, hashByte, hashMix, writeName } from '../../main/dns/name.ts';
+import { createMatchContext } from '../../main/engine/filter/match-context.ts';
+import { RuleSet } from '../../main/engine/filter/rule-set.ts';
 import type { ListFormat } from '../../main/lists/formats/detect.ts';
-import type { ListText } from '../../main/lists/list-text.ts';
-import { parseList, type ListReport } from '../../main/lists/parse-list.ts';
+import type { ListText } from '../../main/lists/compile/list-text.ts';
+import { parseList, type ListReport } from '../../main/lists/compile/parse-list.ts';
 import type { ReadOptions } from '../../main/lists/formats/line.ts';
-import { RuleSetBuilder } from '../../main/lists/rule-set-builder.ts';
+import { RuleSetBuilder } from '../../main/lists/compile/rule-set-builder.ts';
 
-/** A view of a name in presentation form, any case; made as engine/query.ts makes it. */
+/** A view of a name in presentation form, any case; made as engine/query/query.ts makes it. */
 export function viewOf(text: string): NameView {
   const name = new Uint8Array(256);
   const nameLength = writeName(text, name, 0);

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { ListSource } from '../../main/contract/config.ts';
-import { RuleSet } from '../../main/engine/rule-set.ts';
+import { RuleSet } from '../../main/engine/filter/rule-set.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { rankOf } from './list-fixtures.ts';
 import { listServer, serve } from './list-server.ts';

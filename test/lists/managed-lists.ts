@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { ListSource } from '../../main/contract/config.ts';
-import { RULE_BLOCK, RuleSet } from '../../main/engine/rule-set.ts';
+import { RULE_BLOCK, RuleSet } from '../../main/engine/filter/rule-set.ts';
 import { ListManager, type ListManagerOptions } from '../../main/lists/list-manager.ts';
 import { copiesOf, readMeta } from '../../main/lists/meta.ts';
 import type { ListClock } from '../../main/lists/schedule.ts';

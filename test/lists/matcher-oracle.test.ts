@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createMatchContext } from '../../main/engine/match-context.ts';
-import { typeNumber } from '../../main/engine/record-type.ts';
-import { compileRegex } from '../../main/engine/regex-engine.ts';
-import { RuleSet } from '../../main/engine/rule-set.ts';
-import { parseList } from '../../main/lists/parse-list.ts';
-import { RuleSetBuilder } from '../../main/lists/rule-set-builder.ts';
-import { NO_SINK } from '../../main/lists/rule-sink.ts';
+import { createMatchContext } from '../../main/engine/filter/match-context.ts';
+import { typeNumber } from '../../main/dns/record-type.ts';
+import { compileRegex } from '../../main/engine/filter/regex-engine.ts';
+import { RuleSet } from '../../main/engine/filter/rule-set.ts';
+import { parseList } from '../../main/lists/compile/parse-list.ts';
+import { RuleSetBuilder } from '../../main/lists/compile/rule-set-builder.ts';
+import { NO_SINK } from '../../main/lists/formats/rule-sink.ts';
 import { viewOf } from './list-fixtures.ts';
 
 interface Rule {

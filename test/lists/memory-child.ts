@@ -7,8 +7,8 @@
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { RuleBuffers } from '../../main/engine/rule-set.ts';
-import { compileInThread } from '../../main/lists/compiler.ts';
+import type { RuleBuffers } from '../../main/engine/filter/rule-set.ts';
+import { compileInThread } from '../../main/lists/compile/compiler.ts';
 
 const [, , directory = '', tiny = '', large = ''] = process.argv;
 const snapshotPath = join(directory, 'table.bin');

@@ -6,8 +6,8 @@
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { createMatchContext } from '../../main/engine/match-context.ts';
-import { RULE_ALLOW, RULE_NONE, type RuleSet } from '../../main/engine/rule-set.ts';
+import { createMatchContext } from '../../main/engine/filter/match-context.ts';
+import { RULE_ALLOW, RULE_NONE, type RuleSet } from '../../main/engine/filter/rule-set.ts';
 import { readAddress } from '../../main/lists/formats/address-bytes.ts';
 import { REASONS, VERDICT } from '../../main/lists/formats/verdict.ts';
 import { askAll, startOwner, type Dialect } from '../support/rule-owner.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { FORMATS, type ListFormat } from '../../main/lists/formats/detect.ts';
 import { parse, suffixesOf, rankOf } from './list-fixtures.ts';
-import { refuseList } from '../../main/lists/validate.ts';
+import { refuseList } from '../../main/lists/compile/validate.ts';
 
 const FORMAT_NAMES = [...(Object.keys(FORMATS) as ListFormat[]), 'auto'] as const;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { refuseList } from '../../main/lists/validate.ts';
+import { refuseList } from '../../main/lists/compile/validate.ts';
 import { parse, suffixesOf } from './list-fixtures.ts';
 
 const text = new Uint8Array(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../../main/contract/limits.ts';
-import { METHODS, queryEventSchema } from '../../main/contract/methods.ts';
+import { METHODS, queryEventSchema } from '../../main/contract/methods/methods.ts';
 import { facts, openLog, until } from './fixtures.ts';
 
 test('a live row is shown before it is stored, as the event it is', async (t) => {

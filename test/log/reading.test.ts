@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../main/contract/errors.ts';
-import { METHODS } from '../../main/contract/methods.ts';
+import { METHODS } from '../../main/contract/methods/methods.ts';
 import { OUTCOME, REASON } from '../../main/contract/outcome.ts';
 import { ReaderClient } from '../../main/log/reader-client.ts';
 import { facts, ipv4, openLog, otherConnection, temporaryDirectory, until } from './fixtures.ts';

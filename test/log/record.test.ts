@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { OUTCOME, REASON } from '../../main/contract/outcome.ts';
-import { readName } from '../../main/engine/name.ts';
-import { addressText } from '../../main/log/address-text.ts';
+import { readName } from '../../main/dns/name.ts';
+import { addressText } from '../../main/dns/address-text.ts';
 import {
   matchedNameText,
   RECORD_BYTES,

@@ -1,6 +1,6 @@
 /** Thread of ring.test.ts: pushes numbered records as fast as it can, in random bursts. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { writeName } from '../../main/engine/name.ts';
+import { writeName } from '../../main/dns/name.ts';
 import { LogRing } from '../../main/log/ring.ts';
 import { facts } from './fixtures.ts';
 

@@ -1,6 +1,6 @@
 /** The UDP add-on for tests: builds it when needed, and says by name what is missing. */
-import { loadUdpAddon, type UdpAddon } from '../../main/net/native-udp-addon.ts';
-import { buildNative } from '../../main/launch/build-native.ts';
+import { loadUdpAddon, type UdpAddon } from '../../main/net/native/native-udp-addon.ts';
+import { buildNative } from '../../tools/build-native.ts';
 import { missingTools } from '../support/tools.ts';
 
 /** For node:test's `skip`. */

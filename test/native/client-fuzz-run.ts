@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import { createSocket } from 'node:dgram';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { COUNTER_BLOCK_SLOTS } from '../../main/contract/counters.ts';
-import { loadUdpAddon, type UdpAddon } from '../../main/net/native-udp-addon.ts';
-import { NativeUdpClient } from '../../main/net/native-udp-client.ts';
-import type { UdpClientSocket } from '../../main/net/udp-client.ts';
+import { loadUdpAddon, type UdpAddon } from '../../main/net/native/native-udp-addon.ts';
+import { NativeUdpClient } from '../../main/net/transport/native-udp-client.ts';
+import type { UdpClientSocket } from '../../main/net/transport/udp-client.ts';
 
 interface Work {
   readonly seed: number;

@@ -3,9 +3,9 @@
  * prints, as JSON, how many were asked, answered and counted as failed. Argument: at-once or later.
  */
 import { COUNTER, COUNTER_BLOCK_SLOTS } from '../../main/contract/counters.ts';
-import type { Client } from '../../main/engine/ports.ts';
-import { loadUdpAddon } from '../../main/net/native-udp-addon.ts';
-import { openNativeUdpListener } from '../../main/net/native-udp-listener.ts';
+import type { Client } from '../../main/engine/query/ports.ts';
+import { loadUdpAddon } from '../../main/net/native/native-udp-addon.ts';
+import { openNativeUdpListener } from '../../main/net/listen/native-udp-listener.ts';
 import { UdpClient } from './udp-client.ts';
 
 const ASKED = 2_000;

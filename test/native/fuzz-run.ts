@@ -7,9 +7,9 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { parseAddress } from '../../main/net/client-address.ts';
-import { loadUdpAddon, type UdpAddon } from '../../main/net/native-udp-addon.ts';
-import { NativeUdpSocket, writePeer } from '../../main/net/native-udp-socket.ts';
+import { parseAddress } from '../../main/net/listen/client-address.ts';
+import { loadUdpAddon, type UdpAddon } from '../../main/net/native/native-udp-addon.ts';
+import { NativeUdpSocket, writePeer } from '../../main/net/native/native-udp-socket.ts';
 import type { ThreadReport } from './udp-thread.ts';
 
 const [seed = 1, seconds = 3] = process.argv.slice(2).map(Number);

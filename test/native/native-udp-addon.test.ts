@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { buildNative, compileNative, nativeOutput } from '../../main/launch/build-native.ts';
-import { addonFile, loadUdpAddon } from '../../main/net/native-udp-addon.ts';
+import { buildNative, compileNative, nativeOutput } from '../../tools/build-native.ts';
+import { addonFile, loadUdpAddon } from '../../main/net/native/native-udp-addon.ts';
 import { builtAddon, missingForAddon } from './built-addon.ts';
 
 async function makeFolder(t: TestContext): Promise<string> {

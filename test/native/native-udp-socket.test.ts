@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { parseAddress } from '../../main/net/client-address.ts';
-import type { UdpAddon } from '../../main/net/native-udp-addon.ts';
+import { parseAddress } from '../../main/net/listen/client-address.ts';
+import type { UdpAddon } from '../../main/net/native/native-udp-addon.ts';
 import {
   NativeUdpSocket,
   writePeer,
   type NativeUdpOptions,
-} from '../../main/net/native-udp-socket.ts';
+} from '../../main/net/native/native-udp-socket.ts';
 import { builtAddon, missingForAddon } from './built-addon.ts';
 import { UdpClient } from './udp-client.ts';
 

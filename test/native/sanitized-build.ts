@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { compileNative } from '../../main/launch/build-native.ts';
+import { compileNative } from '../../tools/build-native.ts';
 import { missingForAddon } from './built-addon.ts';
 
 const HERE = import.meta.dirname;

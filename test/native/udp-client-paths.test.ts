@@ -5,11 +5,11 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { COUNTER_BLOCK_SLOTS } from '../../main/contract/counters.ts';
-import { FLAG } from '../../main/engine/wire.ts';
-import { NativeUdpClient } from '../../main/net/native-udp-client.ts';
+import { FLAG } from '../../main/dns/wire.ts';
+import { NativeUdpClient } from '../../main/net/transport/native-udp-client.ts';
 import type { PlainServer } from '../../main/net/server-address.ts';
-import { dgramClient } from '../../main/net/udp-client.ts';
-import type { UdpClient, UdpClientSocket } from '../../main/net/udp-client.ts';
+import { dgramClient } from '../../main/net/transport/udp-client.ts';
+import type { UdpClient, UdpClientSocket } from '../../main/net/transport/udp-client.ts';
 import { question, replyTo } from '../support/dns-wire.ts';
 import { builtAddon, missingForAddon } from './built-addon.ts';
 

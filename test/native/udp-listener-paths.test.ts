@@ -1,5 +1,5 @@
 /**
- * The contract of a UDP listener (net/packet-handler.ts), held by both ways of receiving: the
+ * The contract of a UDP listener (net/listen/packet-handler.ts), held by both ways of receiving: the
  * native batches and node:dgram. Every case runs on each.
  */
 import assert from 'node:assert/strict';
@@ -8,11 +8,15 @@ import { once } from 'node:events';
 import { before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { COUNTER, COUNTER_BLOCK_SLOTS } from '../../main/contract/counters.ts';
-import type { Client, ReplyTo } from '../../main/engine/ports.ts';
-import type { UdpAddon } from '../../main/net/native-udp-addon.ts';
-import { openNativeUdpListener } from '../../main/net/native-udp-listener.ts';
-import type { Listener, ListenerOptions, PacketHandler } from '../../main/net/packet-handler.ts';
-import { openUdpListener } from '../../main/net/udp-listener.ts';
+import type { Client, ReplyTo } from '../../main/engine/query/ports.ts';
+import type { UdpAddon } from '../../main/net/native/native-udp-addon.ts';
+import { openNativeUdpListener } from '../../main/net/listen/native-udp-listener.ts';
+import type {
+  Listener,
+  ListenerOptions,
+  PacketHandler,
+} from '../../main/net/listen/packet-handler.ts';
+import { openUdpListener } from '../../main/net/listen/udp-listener.ts';
 import { builtAddon, missingForAddon } from './built-addon.ts';
 import { UdpClient } from './udp-client.ts';
 

@@ -6,11 +6,11 @@
  */
 import { parentPort } from 'node:worker_threads';
 import { COUNTER_BLOCK_SLOTS } from '../../main/contract/counters.ts';
-import type { Client } from '../../main/engine/ports.ts';
-import { loadUdpAddon } from '../../main/net/native-udp-addon.ts';
-import { openNativeUdpListener } from '../../main/net/native-udp-listener.ts';
-import { NativeUdpSocket } from '../../main/net/native-udp-socket.ts';
-import type { Listener } from '../../main/net/packet-handler.ts';
+import type { Client } from '../../main/engine/query/ports.ts';
+import { loadUdpAddon } from '../../main/net/native/native-udp-addon.ts';
+import { openNativeUdpListener } from '../../main/net/listen/native-udp-listener.ts';
+import { NativeUdpSocket } from '../../main/net/native/native-udp-socket.ts';
+import type { Listener } from '../../main/net/listen/packet-handler.ts';
 
 /** What the worker posts. */
 export type ThreadReport =

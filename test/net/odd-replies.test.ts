@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkReply, REPLY_OK } from '../../main/engine/reply-check.ts';
+import { checkReply, REPLY_OK } from '../../main/dns/reply-check.ts';
 import { exchangeUdp } from '../support/dns-client.ts';
 import { header, question, readOpt } from '../support/dns-wire.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';

@@ -12,7 +12,7 @@ import {
   parseListen,
   parseServer,
 } from '../../main/net/server-address.ts';
-import { expandServers, systemServers } from '../../main/net/system-servers.ts';
+import { expandServers, systemServers } from '../../main/net/upstream/system-servers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 test('servers in every written form', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { DataPlane } from '../../main/dataplane/data-plane.ts';
 import type { UnservedEndpoint } from '../../main/dataplane/listeners.ts';
 import type { PolicyMessage } from '../../main/dataplane/messages.ts';
-import { compileRules } from '../../main/lists/rules.ts';
+import { compileRules } from '../../main/lists/compile/rules.ts';
 import { LogRing } from '../../main/log/ring.ts';
 import { askTcp, askUdp } from '../support/dns-client.ts';
 import { answerByName, addressOfName, FakeUpstream } from '../support/fake-upstream.ts';

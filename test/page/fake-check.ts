@@ -1,5 +1,5 @@
 /** What the fake service says of a checked name: a blocked one, a cloaked one, and all others. */
-import type { MethodOutput } from '../../main/contract/methods.ts';
+import type { MethodOutput } from '../../main/contract/methods/methods.ts';
 import { textOf, type MethodArguments } from './fake-refusal.ts';
 
 type Check = MethodOutput<'check'>;

@@ -1,7 +1,7 @@
 /**
  * Made-up answers of a service, for the fake service and the tests of the window.
  */
-import type { LiveUpdate, MethodOutput, Status } from '../../main/contract/methods.ts';
+import type { LiveUpdate, MethodOutput, Status } from '../../main/contract/methods/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
 
 const allowedNames = [

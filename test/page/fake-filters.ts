@@ -2,7 +2,7 @@
  * Policies, clients, groups, services and local records of the fake service, with the refusals that
  * the window has to show.
  */
-import type { MethodOutput } from '../../main/contract/methods.ts';
+import type { MethodOutput } from '../../main/contract/methods/methods.ts';
 import { FakeRefusal, type MethodArguments } from './fake-refusal.ts';
 
 type Policy = MethodOutput<'policies.list'>['policies'][number];

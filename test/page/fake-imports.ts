@@ -1,5 +1,5 @@
 /** Imports and backups of the fake service. */
-import type { MethodOutput } from '../../main/contract/methods.ts';
+import type { MethodOutput } from '../../main/contract/methods/methods.ts';
 import { FakeRefusal, type MethodArguments } from './fake-refusal.ts';
 
 export function fakeImport(

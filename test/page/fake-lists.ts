@@ -1,5 +1,5 @@
 /** Made-up lists of the fake service, and a short catalogue. */
-import type { ListStatus, MethodOutput } from '../../main/contract/methods.ts';
+import type { ListStatus, MethodOutput } from '../../main/contract/methods/methods.ts';
 
 type Known = Omit<MethodOutput<'catalogue.list'>['lists'][number], 'added'>;
 

@@ -1,8 +1,8 @@
 /**
  * The methods of the fake service: enough state that what is changed can be seen to have changed.
  */
-import type { UploadReceipt } from '../../main/contract/import-methods.ts';
-import type { ListStatus, MethodOutput, Status } from '../../main/contract/methods.ts';
+import type { UploadReceipt } from '../../main/contract/methods/import.ts';
+import type { ListStatus, MethodOutput, Status } from '../../main/contract/methods/methods.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
 import { fakeCheck } from './fake-check.ts';
 import { fakeLog, fakeNetwork, fakeStatistics, fakeStatus, fakeUpstreams } from './fake-data.ts';

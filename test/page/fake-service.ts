@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
 import { setInterval } from 'node:timers';
 import { fileURLToPath } from 'node:url';
-import type { LiveUpdate } from '../../main/contract/methods.ts';
+import type { LiveUpdate } from '../../main/contract/methods/methods.ts';
 import { FakeMethods } from './fake-methods.ts';
 import { FakeRefusal, type MethodArguments } from './fake-refusal.ts';
 import { fakeQuery, fakeUpdate } from './fake-data.ts';

@@ -8,7 +8,7 @@ import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { MethodInput, MethodName, MethodOutput } from '../../main/contract/methods.ts';
+import type { MethodInput, MethodName, MethodOutput } from '../../main/contract/methods/methods.ts';
 import { authorization } from '../support/api.ts';
 import { askUdp } from '../support/dns-client.ts';
 import { makeHome, settings, Sluice } from './start-source.ts';

@@ -9,10 +9,10 @@ import { readdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import type { MethodOutput } from '../../main/contract/methods.ts';
+import type { MethodOutput } from '../../main/contract/methods/methods.ts';
 import { authorization } from '../support/api.ts';
 import { askUdp } from '../support/dns-client.ts';
-import { runCli } from '../../main/interfaces/cli.ts';
+import { runCli } from '../../main/api/cli/cli.ts';
 import { makeHome } from './start-source.ts';
 
 const skip = process.platform !== 'linux';

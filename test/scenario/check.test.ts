@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { compose } from '../../main/compose.ts';
+import { compose } from '../../main/app/program.ts';
 import { askUdp } from '../support/dns-client.ts';
 import { addressOfName, answerByName, FakeUpstream } from '../support/fake-upstream.ts';
 

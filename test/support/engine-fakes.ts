@@ -4,10 +4,10 @@
  */
 import { COUNTER, COUNTER_BLOCK_SLOTS, type CounterName } from '../../main/contract/counters.ts';
 import { OUTCOMES, REASONS } from '../../main/contract/outcome.ts';
-import { FLAG_ALLOW, FLAG_BLOCK } from '../../main/engine/domain-table.ts';
+import { FLAG_ALLOW, FLAG_BLOCK } from '../../main/engine/filter/domain-table.ts';
 import { Engine } from '../../main/engine/engine.ts';
-import { hashName, readName, writeName } from '../../main/engine/name.ts';
-import type { Policy } from '../../main/engine/policy.ts';
+import { hashName, readName, writeName } from '../../main/dns/name.ts';
+import type { Policy } from '../../main/engine/filter/policy.ts';
 import type {
   Alarm,
   Client,
@@ -18,9 +18,9 @@ import type {
   QuerySink,
   Random,
   ReplyTo,
-} from '../../main/engine/ports.ts';
-import { RuleSet } from '../../main/engine/rule-set.ts';
-import { TableBuilder } from '../../main/lists/table-builder.ts';
+} from '../../main/engine/query/ports.ts';
+import { RuleSet } from '../../main/engine/filter/rule-set.ts';
+import { TableBuilder } from '../../main/lists/compile/table-builder.ts';
 import { question, type QuestionOptions } from './dns-wire.ts';
 
 /** Time that moves only when told to. */

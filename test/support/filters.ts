@@ -1,11 +1,11 @@
 /** Policies, services, clients and records as the program makes them of settings, for the engine. */
 import { configSchema, type Config } from '../../main/contract/config.ts';
 import { openPolicy } from '../../main/dataplane/open-policy.ts';
-import type { Policy } from '../../main/engine/policy.ts';
-import { compileRules } from '../../main/lists/rules.ts';
-import { Filters, type FilterSurroundings } from '../../main/service/filters.ts';
-import { buildPolicy } from '../../main/service/policy-builder.ts';
-import { loadServices } from '../../main/service/services.ts';
+import type { Policy } from '../../main/engine/filter/policy.ts';
+import { compileRules } from '../../main/lists/compile/rules.ts';
+import { Filters, type FilterSurroundings } from '../../main/control/policy/filters.ts';
+import { buildPolicy } from '../../main/control/policy/policy-builder.ts';
+import { loadServices } from '../../main/control/policy/services.ts';
 import type { z } from 'zod';
 
 export type Settings = z.input<typeof configSchema>;

@@ -6,11 +6,11 @@ import { COUNTER, COUNTER_BLOCK_SLOTS, type CounterName } from '../../main/contr
 import { Engine } from '../../main/engine/engine.ts';
 import { systemClock } from '../../main/net/clock.ts';
 import { CryptoRandom } from '../../main/net/random.ts';
-import type { TcpBounds } from '../../main/net/tcp-clients.ts';
-import { openTcpListener } from '../../main/net/tcp-listener.ts';
-import { openUdpListener } from '../../main/net/udp-listener.ts';
-import { planOf } from '../../main/net/upstream-plan.ts';
-import { UpstreamPool } from '../../main/net/upstream-pool.ts';
+import type { TcpBounds } from '../../main/net/listen/tcp-clients.ts';
+import { openTcpListener } from '../../main/net/listen/tcp-listener.ts';
+import { openUdpListener } from '../../main/net/listen/udp-listener.ts';
+import { planOf } from '../../main/net/upstream/plan.ts';
+import { UpstreamPool } from '../../main/net/upstream/pool.ts';
 import { parseServer } from '../../main/net/server-address.ts';
 import { exchangeUdp, TcpClient } from './dns-client.ts';
 import { question, replyTo, type QuestionOptions, type ReplyOptions } from './dns-wire.ts';

@@ -1,5 +1,5 @@
 /** The part of a list's status that tells what updates did, for a list that nothing happened to. */
-import type { ListStatus } from '../../main/contract/methods.ts';
+import type { ListStatus } from '../../main/contract/methods/methods.ts';
 
 type Untouched = 'change' | 'quarantine' | 'generations' | 'rolledBack';
 type Read = 'lines' | 'rules' | 'comments';

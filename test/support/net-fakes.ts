@@ -11,16 +11,16 @@ import type {
   Exchange,
   ExchangeResult,
   ReplyTo,
-} from '../../main/engine/ports.ts';
-import type { PacketHandler } from '../../main/net/packet-handler.ts';
+} from '../../main/engine/query/ports.ts';
+import type { PacketHandler } from '../../main/net/listen/packet-handler.ts';
 import { systemClock } from '../../main/net/clock.ts';
 import { CryptoRandom } from '../../main/net/random.ts';
-import { dgramClient } from '../../main/net/udp-client.ts';
-import type { UdpClient } from '../../main/net/udp-client.ts';
+import { dgramClient } from '../../main/net/transport/udp-client.ts';
+import type { UdpClient } from '../../main/net/transport/udp-client.ts';
 import { parseUpstream } from '../../main/net/upstream-address.ts';
-import { planOf } from '../../main/net/upstream-plan.ts';
-import { UpstreamPool } from '../../main/net/upstream-pool.ts';
-import type { UpstreamPoolOptions } from '../../main/net/upstream-pool.ts';
+import { planOf } from '../../main/net/upstream/plan.ts';
+import { UpstreamPool } from '../../main/net/upstream/pool.ts';
+import type { UpstreamPoolOptions } from '../../main/net/upstream/pool.ts';
 import { question } from './dns-client.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
 

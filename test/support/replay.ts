@@ -20,9 +20,9 @@
  * Run one by hand, with the path of each query: npm run replay -- FILE --verbose
  */
 import assert from 'node:assert/strict';
-import { RuleSet } from '../../main/engine/rule-set.ts';
-import { checkReply, REPLY_OK } from '../../main/engine/reply-check.ts';
-import { compileRules } from '../../main/lists/rules.ts';
+import { RuleSet } from '../../main/engine/filter/rule-set.ts';
+import { checkReply, REPLY_OK } from '../../main/dns/reply-check.ts';
+import { compileRules } from '../../main/lists/compile/rules.ts';
 import { decode, header, question, replyTo, wireName, type RecordOptions } from './dns-wire.ts';
 import { EngineHarness, FakeClient, type Asked } from './engine-fakes.ts';
 

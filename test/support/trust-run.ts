@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { machineTrust } from '../../main/net/trust-store.ts';
-import { downloadList } from '../../main/lists/download.ts';
+import { downloadList } from '../../main/lists/fetch/download.ts';
 import { certificates } from './certificates.ts';
 import { answerByName } from './fake-upstream.ts';
 import { FakeSecureUpstream } from './fake-secure-upstream.ts';

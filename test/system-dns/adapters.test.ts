@@ -3,19 +3,19 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { addressText } from '../../main/system-dns/bus.ts';
-import { runCommand, type CommandError, type RunCommand } from '../../main/system-dns/command.ts';
-import { isLinkUp, linkIndex, linkKind } from '../../main/system-dns/links.ts';
+import { addressText } from '../../main/system-dns/owners/bus.ts';
+import { runCommand, type CommandError, type RunCommand } from '../../main/system/command.ts';
+import { isLinkUp, linkIndex, linkKind } from '../../main/system-dns/owners/links.ts';
 import {
   MacosOwner,
   parseResolvers,
   parseServers,
   parseServices,
-} from '../../main/system-dns/macos.ts';
-import { deviceItem, NetworkManagerOwner } from '../../main/system-dns/network-manager.ts';
-import type { OwnerItem } from '../../main/system-dns/owner.ts';
-import { linkItem, ResolvedOwner } from '../../main/system-dns/resolved.ts';
-import { parseState, WindowsOwner, writeScript } from '../../main/system-dns/windows.ts';
+} from '../../main/system-dns/owners/macos.ts';
+import { deviceItem, NetworkManagerOwner } from '../../main/system-dns/owners/network-manager.ts';
+import type { OwnerItem } from '../../main/system-dns/owners/owner.ts';
+import { linkItem, ResolvedOwner } from '../../main/system-dns/owners/resolved.ts';
+import { parseState, WindowsOwner, writeScript } from '../../main/system-dns/owners/windows.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const LOOPBACK = [

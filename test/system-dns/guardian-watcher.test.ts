@@ -6,8 +6,8 @@ import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { buildWatcher } from '../../main/launch/build-watcher.ts';
-import { guardianCommand } from '../../main/system-dns/guardian.ts';
+import { buildWatcher } from '../../tools/build-watcher.ts';
+import { guardianCommand } from '../../main/system-dns/guardian/guardian.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const RSS_MAX_KIB = 45 * 1_024;
@@ -134,11 +134,11 @@ test('a build starts the watcher where there is one, sources the process itself'
   };
   const fromSources = guardianCommand(orders);
   assert.equal(fromSources.file, process.execPath);
-  assert.match(fromSources.words.at(-1) ?? '', /main\/system-dns\/guardian-process\.ts$/);
+  assert.match(fromSources.words.at(-1) ?? '', /main\/system-dns\/guardian\/guardian-process\.ts$/);
   const fromBuild = guardianCommand(orders, 'file:///nowhere/app.asar/dist/main/chunks/x.js');
   assert.equal(fromBuild.file, process.execPath, 'no watcher there');
   assert.equal(
     fromBuild.words.at(-1),
-    '/nowhere/app.asar.unpacked/dist/main/system-dns/guardian-process.cjs',
+    '/nowhere/app.asar.unpacked/dist/main/system-dns/guardian/guardian-process.cjs',
   );
 });

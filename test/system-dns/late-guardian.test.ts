@@ -1,5 +1,5 @@
 /**
- * Who gives back what (main/system-dns/restore.ts): a guardian that comes late leaves the takeover of
+ * Who gives back what (main/system-dns/takeover/restore.ts): a guardian that comes late leaves the takeover of
  * the next instance alone, and one whose journal has gone knows what to give back.
  */
 import assert from 'node:assert/strict';
@@ -8,11 +8,11 @@ import { once } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { journalOrders, ORDERS_VARIABLE } from '../../main/system-dns/guardian-orders.ts';
-import { JournalFile, type Journal } from '../../main/system-dns/journal.ts';
-import type { OwnerItem, ResolverOwner } from '../../main/system-dns/owner.ts';
-import { markOf } from '../../main/system-dns/process-mark.ts';
-import { restore } from '../../main/system-dns/restore.ts';
+import { journalOrders, ORDERS_VARIABLE } from '../../main/system-dns/guardian/guardian-orders.ts';
+import { JournalFile, type Journal } from '../../main/system-dns/takeover/journal.ts';
+import type { OwnerItem, ResolverOwner } from '../../main/system-dns/owners/owner.ts';
+import { markOf } from '../../main/system/process-mark.ts';
+import { restore } from '../../main/system-dns/takeover/restore.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const SERVERS = [{ address: '127.0.0.1', port: 5399 }];
@@ -124,7 +124,8 @@ test('the guardian process acts on its own takeover only', async (t) => {
   journal.remove(old.id);
   const next = begin();
   const orders = { appPid: 1, directory, servers: SERVERS, instance: 'x', ...journalOrders(old) };
-  const entry = new URL('../../main/system-dns/guardian-process.ts', import.meta.url).pathname;
+  const entry = new URL('../../main/system-dns/guardian/guardian-process.ts', import.meta.url)
+    .pathname;
   const child = spawn(process.execPath, [entry], {
     env: {
       PATH: process.env['PATH'],

@@ -7,14 +7,18 @@ import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { findBypasses } from '../../main/system-dns/bypasses.ts';
-import { GuardianWatch, PROBE_EVERY_MS, SILENCE_MS } from '../../main/system-dns/guardian-watch.ts';
-import { NetworkWatch, type NetworkEvent } from '../../main/system-dns/network-watch.ts';
-import { portLadder } from '../../main/system-dns/port-ladder.ts';
-import { PROBE_PAGES, probePortal } from '../../main/system-dns/portal-probe.ts';
-import { OPEN_MS, PortalMode } from '../../main/system-dns/portal.ts';
-import { isAlive, markOf } from '../../main/system-dns/process-mark.ts';
-import { isProbeAnswer, probeName, probeQuery } from '../../main/system-dns/probe.ts';
+import { findBypasses } from '../../main/system-dns/takeover/bypasses.ts';
+import {
+  GuardianWatch,
+  PROBE_EVERY_MS,
+  SILENCE_MS,
+} from '../../main/system-dns/guardian/guardian-watch.ts';
+import { NetworkWatch, type NetworkEvent } from '../../main/system-dns/takeover/network-watch.ts';
+import { portLadder } from '../../main/system-dns/rights/port-ladder.ts';
+import { PROBE_PAGES, probePortal } from '../../main/system-dns/portal/portal-probe.ts';
+import { OPEN_MS, PortalMode } from '../../main/system-dns/portal/portal.ts';
+import { isAlive, markOf } from '../../main/system/process-mark.ts';
+import { isProbeAnswer, probeName, probeQuery } from '../../main/system-dns/takeover/probe.ts';
 import { loopbackServers } from '../../main/system-dns/system-dns.ts';
 import { answerAddress, FakeUpstream } from '../support/fake-upstream.ts';
 import { tempDir } from '../support/temp-dir.ts';

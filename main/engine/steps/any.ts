@@ -1,8 +1,8 @@
 /** Step 4 of the pipeline: ANY is answered with one small record. RFC 8482 §4.2. */
 import { OUTCOME, REASON } from '../../contract/outcome.ts';
-import { writeOne } from '../reply.ts';
-import type { Turn } from '../turn.ts';
-import { CLASS, EDE, TYPE } from '../wire.ts';
+import { writeOne } from '../answer/reply.ts';
+import type { Turn } from '../query/turn.ts';
+import { CLASS, EDE, TYPE } from '../../dns/wire.ts';
 
 /** CPU "RFC8482", OS "". */
 const HINFO_DATA = Uint8Array.from([7, ...Buffer.from('RFC8482'), 0]);

@@ -3,11 +3,17 @@
  * settings choose for a blocked name, or the one that a rule has. Written by several steps.
  */
 import { OUTCOME } from '../../contract/outcome.ts';
-import type { Policy } from '../policy.ts';
-import { writeEmpty, writeNegative, writeOne, writeRecords, writeTruncated } from '../reply.ts';
-import type { Rewrite } from '../rule-set.ts';
-import type { Turn } from '../turn.ts';
-import { EDE, RCODE, TYPE } from '../wire.ts';
+import type { Policy } from '../filter/policy.ts';
+import {
+  writeEmpty,
+  writeNegative,
+  writeOne,
+  writeRecords,
+  writeTruncated,
+} from '../answer/reply.ts';
+import type { Rewrite } from '../filter/rule-set.ts';
+import type { Turn } from '../query/turn.ts';
+import { EDE, RCODE, TYPE } from '../../dns/wire.ts';
 
 const NULL_V4 = new Uint8Array(4);
 const NULL_V6 = new Uint8Array(16);

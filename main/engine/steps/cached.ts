@@ -4,13 +4,19 @@
  */
 import { COUNTER } from '../../contract/counters.ts';
 import { OUTCOME, REASON, type Outcome, type Reason } from '../../contract/outcome.ts';
-import type { Answer } from '../answer.ts';
-import { CACHE_FAILED, CACHE_FRESH, CACHE_STALE, CACHE_STALE_NOW, tickSeconds } from '../cache.ts';
-import type { Parts } from '../parts.ts';
-import type { Policy } from '../policy.ts';
-import { writeAnswer, writeEmpty, writeNegative } from '../reply.ts';
-import type { Turn } from '../turn.ts';
-import { EDE, RCODE } from '../wire.ts';
+import type { Answer } from '../answer/answer.ts';
+import {
+  CACHE_FAILED,
+  CACHE_FRESH,
+  CACHE_STALE,
+  CACHE_STALE_NOW,
+  tickSeconds,
+} from '../cache/cache.ts';
+import type { Parts } from '../state/parts.ts';
+import type { Policy } from '../filter/policy.ts';
+import { writeAnswer, writeEmpty, writeNegative } from '../answer/reply.ts';
+import type { Turn } from '../query/turn.ts';
+import { EDE, RCODE } from '../../dns/wire.ts';
 import { writeBlocked, writeRewrite } from './blocked.ts';
 import { leadsToBlocked } from './second-look.ts';
 

@@ -1,8 +1,8 @@
 /** Finds out who asks, for the steps that filter. */
-import { NO_PROFILE } from '../client-profile.ts';
-import { fillContext, takeProfile } from '../match-context.ts';
-import type { Policy } from '../policy.ts';
-import type { Turn } from '../turn.ts';
+import { NO_PROFILE } from '../filter/client-profile.ts';
+import { fillContext, takeProfile } from '../filter/match-context.ts';
+import type { Policy } from '../filter/policy.ts';
+import type { Turn } from '../query/turn.ts';
 
 const ADDRESS_BYTES = 16;
 

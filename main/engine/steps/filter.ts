@@ -3,10 +3,10 @@
  * a new block acts at once on names that are cached. Who wins is in verdict.ts.
  */
 import { OUTCOME, REASON, type Reason } from '../../contract/outcome.ts';
-import { CONNECTIVITY_NAMES } from '../connectivity.ts';
-import type { Parts } from '../parts.ts';
-import { LIST_ID_NONE, type Policy } from '../policy.ts';
-import type { Turn } from '../turn.ts';
+import { CONNECTIVITY_NAMES } from '../state/connectivity.ts';
+import type { Parts } from '../state/parts.ts';
+import { LIST_ID_NONE, type Policy } from '../filter/policy.ts';
+import type { Turn } from '../query/turn.ts';
 import {
   decide,
   decidingLabels,
@@ -23,8 +23,8 @@ import {
   VERDICT_SERVICE_BLOCK,
   VERDICT_USER_ALLOW,
   type Verdict,
-} from '../verdict.ts';
-import { CLASS } from '../wire.ts';
+} from '../filter/verdict.ts';
+import { CLASS } from '../../dns/wire.ts';
 import { writeBlocked } from './blocked.ts';
 import { knowClient } from './client.ts';
 import { answerRewrite, BY_LIST, BY_SERVICE, BY_USER, type ChosenBy } from './rewrite.ts';

@@ -4,12 +4,12 @@
  * alone. Used by steps/rewrite.ts at once, and by steps/settle.ts later.
  */
 import { OUTCOME } from '../../contract/outcome.ts';
-import type { Answer } from '../answer.ts';
-import { CACHE_STALE, CACHE_STALE_NOW } from '../cache.ts';
-import type { Parts } from '../parts.ts';
-import { writeBehind, writeEmpty } from '../reply.ts';
-import type { Turn } from '../turn.ts';
-import { EDE, HEADER_BYTES, RCODE } from '../wire.ts';
+import type { Answer } from '../answer/answer.ts';
+import { CACHE_STALE, CACHE_STALE_NOW } from '../cache/cache.ts';
+import type { Parts } from '../state/parts.ts';
+import { writeBehind, writeEmpty } from '../answer/reply.ts';
+import type { Turn } from '../query/turn.ts';
+import { EDE, HEADER_BYTES, RCODE } from '../../dns/wire.ts';
 
 /** TTL of a stale answer. RFC 8767 §4. */
 const STALE_TTL_SECONDS = 30;

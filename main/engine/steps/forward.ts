@@ -5,14 +5,14 @@
 import { COUNTER } from '../../contract/counters.ts';
 import { LIMITS } from '../../contract/limits.ts';
 import { OUTCOME, REASON } from '../../contract/outcome.ts';
-import type { Parts } from '../parts.ts';
-import { Waiter, type PendingQuestion } from '../pending.ts';
-import type { ExchangeResult } from '../ports.ts';
-import type { Query } from '../query.ts';
-import { writeEmpty } from '../reply.ts';
-import type { Turn } from '../turn.ts';
-import { writeUpstreamQuery } from '../upstream-query.ts';
-import { EDE, RCODE } from '../wire.ts';
+import type { Parts } from '../state/parts.ts';
+import { Waiter, type PendingQuestion } from '../state/pending.ts';
+import type { ExchangeResult } from '../query/ports.ts';
+import type { Query } from '../query/query.ts';
+import { writeEmpty } from '../answer/reply.ts';
+import type { Turn } from '../query/turn.ts';
+import { writeUpstreamQuery } from '../state/upstream-query.ts';
+import { EDE, RCODE } from '../../dns/wire.ts';
 import { answerStale } from './cached.ts';
 import { settle, settleLate, settleStale } from './settle.ts';
 

@@ -6,10 +6,10 @@
  */
 import { COUNTER } from '../../contract/counters.ts';
 import { OUTCOME, REASON } from '../../contract/outcome.ts';
-import type { Parts } from '../parts.ts';
-import { QUERY_OK, type QueryStatus } from '../query.ts';
-import { writeEmpty, writeTruncated } from '../reply.ts';
-import { EDE, RCODE } from '../wire.ts';
+import type { Parts } from '../state/parts.ts';
+import { QUERY_OK, type QueryStatus } from '../query/query.ts';
+import { writeEmpty, writeTruncated } from '../answer/reply.ts';
+import { EDE, RCODE } from '../../dns/wire.ts';
 
 const LIMITED = COUNTER.limited;
 

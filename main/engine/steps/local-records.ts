@@ -3,11 +3,11 @@
  * filtering is off. A name that has any is never asked upstream, whatever the type.
  */
 import { OUTCOME, REASON } from '../../contract/outcome.ts';
-import type { LocalName } from '../local-records.ts';
-import type { Parts } from '../parts.ts';
-import { writeNegative, writeRecords } from '../reply.ts';
-import type { Turn } from '../turn.ts';
-import { CLASS, EDE, RCODE, TYPE } from '../wire.ts';
+import type { LocalName } from '../filter/local-records.ts';
+import type { Parts } from '../state/parts.ts';
+import { writeNegative, writeRecords } from '../answer/reply.ts';
+import type { Turn } from '../query/turn.ts';
+import { CLASS, EDE, RCODE, TYPE } from '../../dns/wire.ts';
 import { answerAlias, BY_RECORD } from './rewrite.ts';
 
 /** How long it is believed that a local name has no records of a type. */

@@ -6,10 +6,10 @@ import {
   QUERY_OK,
   QUERY_OPCODE,
   type QueryStatus,
-} from '../query.ts';
-import { writeEmpty } from '../reply.ts';
-import type { Turn } from '../turn.ts';
-import { CLASS, EDE, RCODE, TYPE } from '../wire.ts';
+} from '../query/query.ts';
+import { writeEmpty } from '../answer/reply.ts';
+import type { Turn } from '../query/turn.ts';
+import { CLASS, EDE, RCODE, TYPE } from '../../dns/wire.ts';
 
 /** Answers a flawed query, or one of a kind that is not served; 0 lets it pass. */
 export function reject(turn: Turn, status: QueryStatus): number {

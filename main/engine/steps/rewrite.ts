@@ -8,14 +8,14 @@
  * not filtered, unless a list chose it.
  */
 import { OUTCOME } from '../../contract/outcome.ts';
-import { CACHE_FAILED, CACHE_FRESH, tickSeconds } from '../cache.ts';
-import type { Parts } from '../parts.ts';
-import { writeEmpty, writeNegative, writeRecords } from '../reply.ts';
-import type { Rewrite } from '../rule-set.ts';
-import { findSpecialZone } from '../special-zones.ts';
-import type { Turn } from '../turn.ts';
-import { decide, isBlock } from '../verdict.ts';
-import { EDE, RCODE, TYPE } from '../wire.ts';
+import { CACHE_FAILED, CACHE_FRESH, tickSeconds } from '../cache/cache.ts';
+import type { Parts } from '../state/parts.ts';
+import { writeEmpty, writeNegative, writeRecords } from '../answer/reply.ts';
+import type { Rewrite } from '../filter/rule-set.ts';
+import { findSpecialZone } from '../../dns/special-zones.ts';
+import type { Turn } from '../query/turn.ts';
+import { decide, isBlock } from '../filter/verdict.ts';
+import { EDE, RCODE, TYPE } from '../../dns/wire.ts';
 import { writeBlocked, writeRewrite } from './blocked.ts';
 import { writeFollowed } from './followed.ts';
 import { forwardChain } from './forward.ts';

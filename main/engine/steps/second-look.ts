@@ -8,13 +8,13 @@
  * a name that checks connectivity, hold against list blocks only.
  */
 import { OUTCOME, REASON } from '../../contract/outcome.ts';
-import type { AnswerName } from '../answer-name.ts';
-import { hasTarget, type Answer } from '../answer.ts';
-import { CONNECTIVITY_NAMES } from '../connectivity.ts';
-import type { MatchContext } from '../match-context.ts';
-import { LIST_ID_RULES, type Policy } from '../policy.ts';
-import type { RuleSet } from '../rule-set.ts';
-import type { Turn } from '../turn.ts';
+import type { AnswerName } from '../answer/answer-name.ts';
+import { hasTarget, type Answer } from '../answer/answer.ts';
+import { CONNECTIVITY_NAMES } from '../state/connectivity.ts';
+import type { MatchContext } from '../filter/match-context.ts';
+import { LIST_ID_RULES, type Policy } from '../filter/policy.ts';
+import type { RuleSet } from '../filter/rule-set.ts';
+import type { Turn } from '../query/turn.ts';
 import {
   decide,
   decidingLabels,
@@ -24,7 +24,7 @@ import {
   isUserAllow,
   VERDICT_LIST_ALLOW,
   VERDICT_LIST_BLOCK,
-} from '../verdict.ts';
+} from '../filter/verdict.ts';
 import {
   CLASS,
   copyBytes,
@@ -33,7 +33,7 @@ import {
   recordEnd,
   skipName,
   TYPE,
-} from '../wire.ts';
+} from '../../dns/wire.ts';
 import { knowClient } from './client.ts';
 
 /**

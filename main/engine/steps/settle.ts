@@ -20,16 +20,16 @@
 import { COUNTER } from '../../contract/counters.ts';
 import { LIMITS } from '../../contract/limits.ts';
 import { OUTCOME, REASON, type Reason } from '../../contract/outcome.ts';
-import { LOOK_CLEAN, LOOK_WRONG } from '../answer-inspector.ts';
-import type { Answer } from '../answer.ts';
-import { tickAt, TICKS_PER_SECOND } from '../cache.ts';
-import type { SavedChain } from '../alias-chain.ts';
-import type { Parts } from '../parts.ts';
-import type { PendingQuestion, Waiter } from '../pending.ts';
-import type { ExchangeResult } from '../ports.ts';
-import { writeEmpty } from '../reply.ts';
-import type { Turn } from '../turn.ts';
-import { EDE, RCODE } from '../wire.ts';
+import { LOOK_CLEAN, LOOK_WRONG } from '../answer/answer-inspector.ts';
+import type { Answer } from '../answer/answer.ts';
+import { tickAt, TICKS_PER_SECOND } from '../cache/cache.ts';
+import type { SavedChain } from '../answer/alias-chain.ts';
+import type { Parts } from '../state/parts.ts';
+import type { PendingQuestion, Waiter } from '../state/pending.ts';
+import type { ExchangeResult } from '../query/ports.ts';
+import { writeEmpty } from '../answer/reply.ts';
+import type { Turn } from '../query/turn.ts';
+import { EDE, RCODE } from '../../dns/wire.ts';
 import { answerStale, writeKept } from './cached.ts';
 import { writeFollowed, writeFollowedStale } from './followed.ts';
 

@@ -3,8 +3,8 @@
  * machine. RFC 6761, RFC 6303, RFC 7686, RFC 8375, RFC 9462, RFC 9476.
  */
 import { OUTCOME, REASON } from '../../contract/outcome.ts';
-import type { Policy } from '../policy.ts';
-import { writeNegative, writeOne, writeSoa } from '../reply.ts';
+import type { Policy } from '../filter/policy.ts';
+import { writeNegative, writeOne, writeSoa } from '../answer/reply.ts';
 import {
   findSpecialZone,
   isForParent,
@@ -14,9 +14,9 @@ import {
   ZONE_LOOPBACK,
   zoneKind,
   zoneLabels,
-} from '../special-zones.ts';
-import type { Turn } from '../turn.ts';
-import { CLASS, EDE, HEADER_BYTES, RCODE, TYPE } from '../wire.ts';
+} from '../../dns/special-zones.ts';
+import type { Turn } from '../query/turn.ts';
+import { CLASS, EDE, HEADER_BYTES, RCODE, TYPE } from '../../dns/wire.ts';
 
 /** As RFC 6303 §3 suggests for its zones: they do not change. */
 const SPECIAL_TTL_SECONDS = 10_800;

@@ -8,9 +8,9 @@
  * What speaks of parts of pages, of paths or of requests is ignored with its reason. It is never cut
  * down to a name: that would block more than the author wrote.
  */
-import { FLAG_BELOW, FLAG_EXACT } from '../../engine/domain-table.ts';
-import { LABEL_START, TEXT_END, TEXT_START } from '../../engine/wildcard.ts';
-import type { Terms } from '../rule-sink.ts';
+import { FLAG_BELOW, FLAG_EXACT } from '../../engine/filter/domain-table.ts';
+import { LABEL_START, TEXT_END, TEXT_START } from '../../engine/filter/wildcard.ts';
+import type { Terms } from './rule-sink.ts';
 import { readAddress } from './address-bytes.ts';
 import { isCosmeticAt, parseName } from './domains.ts';
 import { groupsOf } from './groups.ts';

@@ -5,7 +5,7 @@
  *   short  1.2.3.4 | ::1 | host.example | NXDOMAIN, REFUSED, NOERROR ...
  *   long   RCODE;TYPE;VALUE, such as NOERROR;MX;10 mail.example
  */
-import type { RewriteText } from '../../engine/rule-terms.ts';
+import type { RewriteText } from '../../engine/filter/rule-terms.ts';
 import { readAddress } from './address-bytes.ts';
 import { recordType, wireName, writeRecordData } from './record-data.ts';
 

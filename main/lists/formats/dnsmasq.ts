@@ -11,9 +11,9 @@
  * `.name` is `name`, `*.name` is what is below it, `*name` is every name that ends so. The closest
  * name of a list decides. Two lines that give a name an IPv4 and an IPv6 address are joined.
  */
-import { FLAG_BELOW, FLAG_CLOSEST } from '../../engine/domain-table.ts';
-import { TEXT_END } from '../../engine/wildcard.ts';
-import type { Terms } from '../rule-sink.ts';
+import { FLAG_BELOW, FLAG_CLOSEST } from '../../engine/filter/domain-table.ts';
+import { TEXT_END } from '../../engine/filter/wildcard.ts';
+import type { Terms } from './rule-sink.ts';
 import { addressType, isSinkhole, recordRewrite } from './dns-rewrite.ts';
 import { parseDomainLine } from './domains.ts';
 import { groupsOf } from './groups.ts';

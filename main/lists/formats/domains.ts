@@ -6,8 +6,8 @@
  * alone. A `#` begins a comment. A line with `##` and its kin directly behind a name is a browser's
  * cosmetic rule, never a domain.
  */
-import { FLAG_EXACT } from '../../engine/domain-table.ts';
-import { LABEL_START, TEXT_END, TEXT_START } from '../../engine/wildcard.ts';
+import { FLAG_EXACT } from '../../engine/filter/domain-table.ts';
+import { LABEL_START, TEXT_END, TEXT_START } from '../../engine/filter/wildcard.ts';
 import type { Line } from './line.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
 

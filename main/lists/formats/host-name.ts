@@ -6,7 +6,7 @@
  */
 import { domainToASCII } from 'node:url';
 import { LIMITS } from '../../contract/limits.ts';
-import { hashName } from '../../engine/name.ts';
+import { hashName } from '../../dns/name.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
 
 /** Wire labels without the root label. */

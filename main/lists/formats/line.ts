@@ -4,10 +4,10 @@
  * plain names never make strings of it.
  */
 import { LIMITS } from '../../contract/limits.ts';
-import { FLAG_ALLOW, FLAG_BLOCK, FLAG_EXACT } from '../../engine/domain-table.ts';
-import { PATTERN_INVERTED } from '../../engine/rule-program.ts';
-import { compileRegex, type NameRegex } from '../../engine/regex-engine.ts';
-import type { RuleSink, Terms } from '../rule-sink.ts';
+import { FLAG_ALLOW, FLAG_BLOCK, FLAG_EXACT } from '../../engine/filter/domain-table.ts';
+import { PATTERN_INVERTED } from '../../engine/filter/rule-program.ts';
+import { compileRegex, type NameRegex } from '../../engine/filter/regex-engine.ts';
+import type { RuleSink, Terms } from './rule-sink.ts';
 import { readNetwork } from './address-bytes.ts';
 import { HostName } from './host-name.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
@@ -111,7 +111,7 @@ export class Line {
     return this.#takeName(bytes, 0, bytes.length, flags, terms);
   }
 
-  /** @param pattern  as engine/wildcard.ts has it, a character for each byte */
+  /** @param pattern  as engine/filter/wildcard.ts has it, a character for each byte */
   takeWildcard(pattern: string, flags: number, terms: Terms): Verdict {
     if (pattern.length > LIMITS.nameBytesMax) return VERDICT.regexLarge;
     if (!this.allowWide && isWideWildcard(pattern)) return VERDICT.wide;

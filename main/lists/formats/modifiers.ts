@@ -5,10 +5,10 @@
  * other one (third-party, script, domain, app, network, document ...) speaks of requests of a browser
  * or an app, which DNS does not see: the rule is then left out as a whole, as AdGuard Home does.
  */
-import { FLAG_IMPORTANT } from '../../engine/domain-table.ts';
-import { typeNumber } from '../../engine/record-type.ts';
-import type { ClientNetwork, RuleTermsText } from '../../engine/rule-terms.ts';
-import { BADFILTER } from '../rule-sink.ts';
+import { FLAG_IMPORTANT } from '../../engine/filter/domain-table.ts';
+import { typeNumber } from '../../dns/record-type.ts';
+import type { ClientNetwork, RuleTermsText } from '../../engine/filter/rule-terms.ts';
+import { BADFILTER } from './rule-sink.ts';
 import { readNetwork } from './address-bytes.ts';
 import { readRewrite } from './dns-rewrite.ts';
 import { HostName } from './host-name.ts';

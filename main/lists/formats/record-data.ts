@@ -2,7 +2,7 @@
  * RDATA in wire form from the presentation form that lists and settings have: A, AAAA, CNAME, MX,
  * TXT, PTR, SRV, SVCB and HTTPS. RFC 1035 §5.1, RFC 2782, RFC 9460 §2.1.
  */
-import { writeName } from '../../engine/name.ts';
+import { writeName } from '../../dns/name.ts';
 import { readRecordAddress } from './address-bytes.ts';
 
 /** Types whose data can be read; others are -1 for `recordType`. */

@@ -12,9 +12,9 @@
  * is the backslash, which is no escape inside of brackets there, and back-references, which are
  * refused: they cannot run in linear time.
  */
-import { PATTERN_INVERTED } from '../../engine/rule-program.ts';
-import { typeNumber } from '../../engine/record-type.ts';
-import type { RewriteText, RuleTermsText } from '../../engine/rule-terms.ts';
+import { PATTERN_INVERTED } from '../../engine/filter/rule-program.ts';
+import { typeNumber } from '../../dns/record-type.ts';
+import type { RewriteText, RuleTermsText } from '../../engine/filter/rule-terms.ts';
 import { addressType, recordRewrite } from './dns-rewrite.ts';
 import type { Line } from './line.ts';
 import { VERDICT, type Verdict } from './verdict.ts';

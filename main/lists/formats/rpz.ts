@@ -17,9 +17,9 @@
  * own. Triggers on clients and name servers are left out. A record may go over several lines in
  * parentheses; the last of them counts as the rule, the others as comments.
  */
-import { FLAG_BELOW, FLAG_CLOSEST, FLAG_EXACT } from '../../engine/domain-table.ts';
-import type { RewriteText } from '../../engine/rule-terms.ts';
-import { ZONE_OWNER } from '../rule-sink.ts';
+import { FLAG_BELOW, FLAG_CLOSEST, FLAG_EXACT } from '../../engine/filter/domain-table.ts';
+import type { RewriteText } from '../../engine/filter/rule-terms.ts';
+import { ZONE_OWNER } from './rule-sink.ts';
 import { cnameRewrite, isSinkhole, recordRewrite } from './dns-rewrite.ts';
 import { groupsOf } from './groups.ts';
 import type { Line } from './line.ts';

@@ -15,9 +15,9 @@
  * nowhere (0.0.0.0, 127.x.x.x, ::, ::1) blocks. As in unbound, the order of lines does not matter:
  * the zones are read in a walk of their own before the rules are made.
  */
-import { FLAG_CLOSEST, FLAG_EXACT } from '../../engine/domain-table.ts';
-import type { RewriteText, RuleTermsText } from '../../engine/rule-terms.ts';
-import { TYPE } from '../../engine/wire.ts';
+import { FLAG_CLOSEST, FLAG_EXACT } from '../../engine/filter/domain-table.ts';
+import type { RewriteText, RuleTermsText } from '../../engine/filter/rule-terms.ts';
+import { TYPE } from '../../dns/wire.ts';
 import { cnameRewrite, isSinkhole, recordRewrite } from './dns-rewrite.ts';
 import { groupsOf } from './groups.ts';
 import type { Line } from './line.ts';

@@ -6,12 +6,12 @@
  * whose every customer would vanish, and patterns that match a quarter of the well-known names or
  * any name under some top-level domain. It is a guard against slips.
  */
-import { hashName, writeName } from '../../engine/name.ts';
-import { matchesWildcard, TEXT_END, TEXT_START } from '../../engine/wildcard.ts';
-import { isRare, rateStrings, wildcardStrings } from '../grams.ts';
-import { isPublicSuffix } from '../public-suffix.ts';
-import { requiredStrings } from '../regex-literals.ts';
-import { MADE_UP_PAIRS, WELL_KNOWN_NAMES } from '../well-known-names.ts';
+import { hashName, writeName } from '../../dns/name.ts';
+import { matchesWildcard, TEXT_END, TEXT_START } from '../../engine/filter/wildcard.ts';
+import { isRare, rateStrings, wildcardStrings } from './grams.ts';
+import { isPublicSuffix } from './public-suffix.ts';
+import { requiredStrings } from './regex-literals.ts';
+import { MADE_UP_PAIRS, WELL_KNOWN_NAMES } from './well-known-names.ts';
 import type { HostName } from './host-name.ts';
 import { VERDICT, type Verdict } from './verdict.ts';
 
@@ -57,7 +57,7 @@ export function guardOfOwnName(name: HostName, allowWide: boolean): Verdict | nu
   return name.labelCount < 2 && !allowWide ? VERDICT.wide : null;
 }
 
-/** Whether a wildcard, as engine/wildcard.ts has it, is too wide. */
+/** Whether a wildcard, as engine/filter/wildcard.ts has it, is too wide. */
 export function isWideWildcard(pattern: string): boolean {
   if (isRare(wildcardStrings(pattern))) return false;
   const bytes = Buffer.from(pattern, 'latin1');

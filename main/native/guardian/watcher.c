@@ -1,12 +1,12 @@
 /*
  * The guardian's eyes: a program of its own, some 1 MiB, that watches the app and its engine, and
- * becomes the Node program which gives the resolver back (system-dns/guardian-process.ts) when one
+ * becomes the Node program which gives the resolver back (system-dns/guardian/guardian-process.ts) when one
  * of them fails. Node alone would hold some 45 MiB all the time for this.
  *
- * Started by system-dns/guardian.ts with
+ * Started by system-dns/guardian/guardian.ts with
  *   watcher APP_PID ADDRESS PORT NAME EVERY_MS SILENCE_MS STALL_MS SCRIPT EXECUTABLE FLAG...
  * It prints "armed", and asks ADDRESS for fresh names below NAME. The rules are those of
- * system-dns/guardian-watch.ts, but that an app which was stopped is not waited for. Script and executable are held open from the start, because the
+ * system-dns/guardian/guardian-watch.ts, but that an app which was stopped is not waited for. Script and executable are held open from the start, because the
  * program's folder may be gone when they are needed.
  */
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /** Zeitspannen. */
-import type { Texts } from '../catalogue.ts';
-import { wordingOf } from '../wording.ts';
+import type { Texts } from '../en/index.ts';
+import { wordingOf } from '../language/wording.ts';
 
 const { counted } = wordingOf('de');
 

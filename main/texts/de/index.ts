@@ -1,5 +1,5 @@
 /** Deutsch. */
-import type { Texts } from '../catalogue.ts';
+import type { Texts } from '../en/index.ts';
 import { activity } from './activity.ts';
 import { clients } from './clients.ts';
 import { format } from './format.ts';

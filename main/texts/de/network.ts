@@ -1,5 +1,5 @@
 /** Die Seite Netzwerk. */
-import type { Texts } from '../catalogue.ts';
+import type { Texts } from '../en/index.ts';
 
 export const network: Texts['network'] = {
   title: 'Netzwerk',

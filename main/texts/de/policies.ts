@@ -1,5 +1,5 @@
 /** Richtlinien: Tabelle und Formular. */
-import type { Texts } from '../catalogue.ts';
+import type { Texts } from '../en/index.ts';
 
 export const policies: Texts['policies'] = {
   title: 'Deine Richtlinien',

@@ -1,6 +1,6 @@
 /** Die Seite Richtlinien: Dienste, sichere Suche, Umgehung, lokale Einträge. */
-import type { Texts } from '../catalogue.ts';
-import { wordingOf } from '../wording.ts';
+import type { Texts } from '../en/index.ts';
+import { wordingOf } from '../language/wording.ts';
 
 const { number, counted } = wordingOf('de');
 

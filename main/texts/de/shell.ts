@@ -1,5 +1,5 @@
 /** Der Rahmen aller Seiten. */
-import type { Texts } from '../catalogue.ts';
+import type { Texts } from '../en/index.ts';
 
 export const shell: Texts['shell'] = {
   pages: {

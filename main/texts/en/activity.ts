@@ -1,5 +1,5 @@
 /** The page Activity: the switch, the figures, the chart and the live queries. */
-import { wordingOf } from '../wording.ts';
+import { wordingOf } from '../language/wording.ts';
 
 const { number, counted } = wordingOf('en');
 

@@ -1,5 +1,5 @@
 /** The page Clients: named clients, those seen lately, and groups. */
-import { wordingOf } from '../wording.ts';
+import { wordingOf } from '../language/wording.ts';
 
 const { number, counted } = wordingOf('en');
 

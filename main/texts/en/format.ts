@@ -1,5 +1,5 @@
 /** Spans of time. */
-import { wordingOf } from '../wording.ts';
+import { wordingOf } from '../language/wording.ts';
 
 const { counted } = wordingOf('en');
 

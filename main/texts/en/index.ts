@@ -8,3 +8,6 @@ import { services } from './services.ts';
 import { shell } from './shell.ts';
 
 export const en = { activity, clients, format, network, policies, services, shell };
+
+/** The keys and parameters of every language. */
+export type Texts = typeof en;

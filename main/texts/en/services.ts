@@ -1,5 +1,5 @@
 /** The page Policies: blocked services, safe search, filter bypass and local records. */
-import { wordingOf } from '../wording.ts';
+import { wordingOf } from '../language/wording.ts';
 
 const { number, counted } = wordingOf('en');
 

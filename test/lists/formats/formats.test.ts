@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { RULE_BLOCK } from '../../../main/engine/rule-set.ts';
-import { detectFormat, parseList } from '../../../main/lists/parse-list.ts';
-import { NO_SINK } from '../../../main/lists/rule-sink.ts';
+import { RULE_BLOCK } from '../../../main/engine/filter/rule-set.ts';
+import { detectFormat, parseList } from '../../../main/lists/compile/parse-list.ts';
+import { NO_SINK } from '../../../main/lists/formats/rule-sink.ts';
 import { ignored, parse, rankOf } from '../list-fixtures.ts';
 
 function bytesOf(text: string): Uint8Array {

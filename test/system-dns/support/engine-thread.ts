@@ -4,8 +4,8 @@
  */
 import { createSocket } from 'node:dgram';
 import { parentPort, workerData } from 'node:worker_threads';
-import { PROBE_ZONE } from '../../../main/system-dns/probe.ts';
-import type { DnsServer } from '../../../main/system-dns/owner.ts';
+import { PROBE_ZONE } from '../../../main/system-dns/takeover/probe.ts';
+import type { DnsServer } from '../../../main/system-dns/owners/owner.ts';
 
 const { servers, instance } = workerData as { servers: DnsServer[]; instance: string };
 /** What names get from the engine; the network's own server answers otherwise. */

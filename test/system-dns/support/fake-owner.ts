@@ -5,7 +5,7 @@ import type {
   OwnerItem,
   Properties,
   ResolverOwner,
-} from '../../../main/system-dns/owner.ts';
+} from '../../../main/system-dns/owners/owner.ts';
 
 export class FakeOwner implements ResolverOwner {
   readonly name = 'systemd-resolved';

@@ -9,14 +9,14 @@ import * as fs from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Status } from '../../../main/contract/methods.ts';
+import type { Status } from '../../../main/contract/methods/methods.ts';
 import type { NetworkStatus } from '../../../main/contract/takeover-schema.ts';
 import {
   findElectron,
   runtimeEnvironment,
   runtimeSwitches,
-} from '../../../main/launch/electron-runtime.ts';
-import { connect, type CliClient } from '../../../main/interfaces/cli-client.ts';
+} from '../../../tools/electron-runtime.ts';
+import { connect, type CliClient } from '../../../main/api/cli/client.ts';
 import { rssKib } from './process-memory.ts';
 import { Machine, OUTSIDE_ADDRESS, sh, timeToResolve, until } from './machine.ts';
 

@@ -14,7 +14,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { cacheFolder } from '../../../main/launch/cache-folder.ts';
+import { cacheFolder } from '../../../tools/cache-folder.ts';
 
 const PACKAGES = [
   ...['systemd', 'systemd-resolved', 'libsystemd-shared', 'libnss-resolve', 'udev', 'libudev1'],

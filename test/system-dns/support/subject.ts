@@ -7,12 +7,12 @@
  */
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
-import { guardianCommand, startGuardianWith } from '../../../main/system-dns/guardian.ts';
-import { JournalFile } from '../../../main/system-dns/journal.ts';
-import { systemOwners } from '../../../main/system-dns/owners.ts';
-import { askServer, newInstanceId, probeName } from '../../../main/system-dns/probe.ts';
-import { restore } from '../../../main/system-dns/restore.ts';
-import { askStub } from '../../../main/system-dns/stub-probe.ts';
+import { guardianCommand, startGuardianWith } from '../../../main/system-dns/guardian/guardian.ts';
+import { JournalFile } from '../../../main/system-dns/takeover/journal.ts';
+import { systemOwners } from '../../../main/system-dns/owners/owners.ts';
+import { askServer, newInstanceId, probeName } from '../../../main/system-dns/takeover/probe.ts';
+import { restore } from '../../../main/system-dns/takeover/restore.ts';
+import { askStub } from '../../../main/system-dns/owners/stub-probe.ts';
 import { Takeover } from '../../../main/system-dns/takeover.ts';
 
 const [directory = '', port = '53'] = process.argv.slice(2);

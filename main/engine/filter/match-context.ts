@@ -1,0 +1,69 @@
+/**
+ * What a rule's conditions are compared with, beside the name: the type asked for, and who asks.
+ *
+ * One object per data-plane thread (it lies in the Turn), refilled for each query; explain.ts makes
+ * one of its own. Allocates nothing after that.
+ */
+import { NO_PROFILE, type ClientProfile } from './client-profile.ts';
+import type { TableEntry } from './policy-table.ts';
+import { copyBytes, TYPE } from '../../dns/wire.ts';
+
+export interface MatchContext {
+  /** QTYPE of the question. */
+  type: number;
+  /** 16 bytes, IPv4 as ::ffff:a.b.c.d. */
+  readonly clientAddress: Uint8Array;
+  /** Lower case: the configured name of the client and its ids, MAC addresses too; [] if unknown. */
+  clientNames: readonly string[];
+  /** Lower case. */
+  clientTags: readonly string[];
+  /** Index = list id, 1 = this list applies to this client; null: all lists apply. */
+  listMask: Uint8Array | null;
+  /** What holds for this client. */
+  profile: ClientProfile;
+  /** The policy or service that the last `decide` of verdict.ts went by. */
+  entry: TableEntry | null;
+  /** Labels of the name that it named. */
+  entryLabels: number;
+}
+
+const ADDRESS_BYTES = 16;
+const NO_TEXTS: readonly string[] = [];
+
+/** A context in which nothing is known of the client, and the type is A. */
+export function createMatchContext(): MatchContext {
+  return {
+    type: TYPE.a,
+    clientAddress: new Uint8Array(ADDRESS_BYTES),
+    clientNames: NO_TEXTS,
+    clientTags: NO_TEXTS,
+    listMask: null,
+    profile: NO_PROFILE,
+    entry: null,
+    entryLabels: 0,
+  };
+}
+
+/** Takes a question's type and its client's address, 16 bytes; any other size means unknown. */
+export function fillContext(context: MatchContext, type: number, address: Uint8Array): void {
+  context.type = type;
+  if (address.length === ADDRESS_BYTES) {
+    copyBytes(address, 0, context.clientAddress, 0, ADDRESS_BYTES);
+  } else {
+    context.clientAddress.fill(0);
+  }
+}
+
+/** Takes over what holds for a client. */
+export function takeProfile(context: MatchContext, profile: ClientProfile): void {
+  if (context.profile === profile) return;
+  context.profile = profile;
+  context.clientNames = profile.names;
+  context.clientTags = profile.tags;
+  context.listMask = profile.listMask;
+}
+
+/** Whether a list applies to the client of this context. */
+export function appliesTo(context: MatchContext, listId: number): boolean {
+  return context.listMask === null || context.listMask[listId] === 1;
+}
