@@ -38,7 +38,7 @@ for (let index = 0; index < names; index++) {
 }
 const rules = new RuleSet(builder.finish(), null);
 const tableBytes = rules.buffers.table.byteLength;
-const context = createMatchContext();
+const matchContext = createMatchContext();
 
 /** One reused view, as the engine's Query is one, and names parsed before the clock runs. */
 class ReusedView implements NameView {
@@ -104,7 +104,7 @@ function pass(prepared: Prepared, withMatch: boolean): { ns: number; found: numb
   const start = process.cpuUsage();
   for (let index = 0; index < VIEWS; index++) {
     prepared.copy(index);
-    if (withMatch) found += rules.match(view, context);
+    if (withMatch) found += rules.match(view, matchContext);
     else found += view.nameLength;
   }
   return { ns: (process.cpuUsage(start).user * 1e3) / VIEWS, found };

@@ -7,7 +7,7 @@ import { bench, do_not_optimize, run, summary } from 'mitata';
 import { OUTCOME, REASON } from '../../main/contract/outcome.ts';
 import { LIMITS } from '../../main/contract/limits.ts';
 import { writeName } from '../../main/dns/name.ts';
-import { LIST_ID_NONE } from '../../main/engine/filter/policy.ts';
+import { LIST_ID_NONE } from '../../main/engine/filter/engine-config.ts';
 import type { LogFacts } from '../../main/engine/query/ports.ts';
 import { LogRing } from '../../main/log/ring.ts';
 

@@ -38,7 +38,7 @@ function viewOf(text: string): NameView {
   return { name, nameLength, labelCount, labelStarts, suffixHashes };
 }
 
-const context = createMatchContext();
+const matchContext = createMatchContext();
 
 function measure(label: string, rules: RuleSet, make: (index: number) => string): void {
   const views = Array.from({ length: VIEWS }, (_, index) => viewOf(make(index)));
@@ -47,7 +47,7 @@ function measure(label: string, rules: RuleSet, make: (index: number) => string)
   for (let round = 0; round < ROUNDS; round++) {
     found = 0;
     const start = process.cpuUsage();
-    for (const view of views) if (rules.match(view, context) !== 0) found++;
+    for (const view of views) if (rules.match(view, matchContext) !== 0) found++;
     best = Math.min(best, (process.cpuUsage(start).user * 1e3) / VIEWS);
   }
   console.log(`${label}: ${best.toFixed(0)} ns, ${String(found)} of ${String(VIEWS)} matched`);

@@ -53,7 +53,7 @@ new Int32Array(copy)[HASHES_WORD] = 0;
 const exact = new PolicyTable({ memory: copy, entries: [entry] });
 
 const mask = Uint8Array.of(1);
-const context = createMatchContext();
+const matchContext = createMatchContext();
 const misses = Array.from({ length: VIEWS }, (_, index) =>
   view(`a.b.c${String(index)}.other.test.example`),
 );
@@ -73,7 +73,7 @@ function measure(title: string, work: (index: number) => unknown): void {
 }
 
 const matchOf = (which: PolicyTable, views: readonly NameView[]) => (index: number) =>
-  which.match(views[index] as NameView, context, mask);
+  which.match(views[index] as NameView, matchContext, mask);
 
 console.log(`${String(names)} names of policies; best of ${String(ROUNDS)} rounds`);
 measure('miss, 6 labels, Bloom filter', matchOf(table, misses));

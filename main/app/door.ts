@@ -14,11 +14,11 @@ import { handlesFor } from '../net/handle-limit.ts';
 import { isLoopbackAddress, parseListen } from '../net/server-address.ts';
 import { writeTrouble } from '../control/process/data-folder.ts';
 import { rendererPath } from '../control/process/resources.ts';
-import type { Service } from '../control/service.ts';
+import type { ControlPlane } from '../control/control-plane.ts';
 import { isPortTrouble } from './plane.ts';
 
 export interface DoorParts {
-  readonly service: Service;
+  readonly service: ControlPlane;
   readonly token: AccessToken;
   readonly version: string;
   /** The settings in use now. */

@@ -5,12 +5,12 @@
 import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { ListManager } from '../lists/list-manager.ts';
 import type { QueryLog } from '../log/query-log.ts';
-import type { Service } from '../control/service.ts';
+import type { ControlPlane } from '../control/control-plane.ts';
 import type { TakeoverSwitch } from '../control/machine/takeover-switch.ts';
 
 /** What the parts call back into, once it stands. */
 export interface Late {
-  service?: Service;
+  service?: ControlPlane;
   plane?: DataPlane;
   lists?: ListManager;
   log?: QueryLog;

@@ -32,7 +32,7 @@ import { buildPolicy } from '../control/policy/policy-builder.ts';
 import { ProtectionSwitch } from '../control/machine/protection.ts';
 import { programVersion, resourcePath } from '../control/process/resources.ts';
 import { loadServices } from '../control/policy/services.ts';
-import { Service } from '../control/service.ts';
+import { ControlPlane } from '../control/control-plane.ts';
 import type { TakeoverSwitch } from '../control/machine/takeover-switch.ts';
 import { Surroundings } from '../control/machine/surroundings.ts';
 import { TemporaryRules } from '../control/settings/temporary-rules.ts';
@@ -40,7 +40,7 @@ import { Uploads } from '../control/methods/uploads.ts';
 import { newInstanceId } from '../system-dns/takeover/probe.ts';
 
 export interface Program {
-  readonly service: Service;
+  readonly service: ControlPlane;
   /** Bound addresses of the DNS listeners, as "127.0.0.1:53". */
   readonly listening: readonly string[];
   readonly configFile: string;
@@ -137,7 +137,7 @@ async function startParts(
   closers: Closers,
   token: AccessToken,
 ): Promise<{
-  readonly service: Service;
+  readonly service: ControlPlane;
   readonly listening: readonly string[];
   readonly takeover: TakeoverSwitch;
 }> {
@@ -188,7 +188,7 @@ async function startParts(
     await systemDns.close();
   });
   const log = (late.log = await logOpening);
-  late.service = new Service({
+  late.service = new ControlPlane({
     ...{ version, clock, store, protection, health, plane, lists, log, policy },
     ...{ filters, temporary, instance, takeover, addressBook, upstreamNotices, surroundings },
     network: new NetworkWatch(clock),

@@ -6,7 +6,7 @@ import type { WireError } from '../contract/errors.ts';
 import type { CachedItem } from '../engine/cache/cache-view.ts';
 import type { ClientProfile, Region } from '../engine/filter/client-profile.ts';
 import type { LocalRecord } from '../engine/filter/local-records.ts';
-import type { Policy } from '../engine/filter/policy.ts';
+import type { EngineConfig } from '../engine/filter/engine-config.ts';
 import type { TableMessage } from '../engine/filter/policy-table.ts';
 import type { RuleBuffers } from '../engine/filter/rule-set.ts';
 import type { Endpoint } from '../net/server-address.ts';
@@ -31,7 +31,7 @@ export interface FiltersMessage {
 
 /** A Policy whose rules are still bytes; each thread opens its own view of them. */
 export type PolicyMessage = Omit<
-  Policy,
+  EngineConfig,
   | 'rules'
   | 'firstRules'
   | 'lists'

@@ -4,18 +4,18 @@
  */
 import { ProfileTable } from '../engine/filter/client-profile.ts';
 import { LocalRecords } from '../engine/filter/local-records.ts';
-import type { Policy } from '../engine/filter/policy.ts';
+import type { EngineConfig } from '../engine/filter/engine-config.ts';
 import { PolicyTable } from '../engine/filter/policy-table.ts';
 import { RuleSet } from '../engine/filter/rule-set.ts';
 import { SuffixSet } from '../dns/suffix-set.ts';
 import type { FiltersMessage, PolicyMessage } from './messages.ts';
 
 /** @throws Error when memory is not what the builders make */
-export function openPolicy(message: PolicyMessage): Policy {
+export function openPolicy(message: PolicyMessage): EngineConfig {
   const { rules, first, lists, suffixes, filters, ...rest } = message;
   return {
     ...rest,
-    ...(first && { firstRules: RuleSet.open(first) }),
+    ...(first && { priorityRules: RuleSet.open(first) }),
     rules: RuleSet.open(rules),
     lists: RuleSet.open(lists),
     suffixes: new SuffixSet(suffixes ?? []),

@@ -16,20 +16,20 @@ import type { CachedItem } from './cache/cache-view.ts';
 import { AnswerCache, tickAt } from './cache/cache.ts';
 import { GATE_DENIED, GATE_LIMITED, type ClientGate } from './state/client-gate.ts';
 import { hashName, writeName } from '../dns/name.ts';
-import type { Parts } from './state/parts.ts';
+import type { EngineState } from './state/engine-state.ts';
 import { PendingQuestions } from './state/pending.ts';
 import { runPipeline } from './pipeline.ts';
 import { Query, QUERY_IGNORED, QUERY_OK, type QueryStatus } from './query/query.ts';
 import { ReadAhead } from './read-ahead.ts';
-import type { Policy } from './filter/policy.ts';
+import type { EngineConfig } from './filter/engine-config.ts';
 import type { Alarm, Client, Clock, Counters, Exchange, QuerySink, Random } from './query/ports.ts';
 import { CONNECTIVITY_NAME_LIST } from './state/connectivity.ts';
 import { RuleSet } from './filter/rule-set.ts';
 import { answerLimited } from './steps/limited.ts';
 import { isProbe } from './steps/special-names.ts';
 import { SuffixSet } from '../dns/suffix-set.ts';
-import { Tally } from './state/tally.ts';
-import { Turn } from './query/turn.ts';
+import { Accounting } from './state/accounting.ts';
+import { QueryContext } from './query/query-context.ts';
 import { UPSTREAM_QUERY_BYTES_MAX } from './state/upstream-query.ts';
 
 const RECEIVED = COUNTER.received;
@@ -53,7 +53,7 @@ export interface EnginePorts {
 }
 
 export class Engine {
-  readonly #parts: Parts;
+  readonly #state: EngineState;
   readonly #batch: BatchClock;
   /** The query of a packet that was not read ahead. */
   readonly #own = new Query();
@@ -62,16 +62,16 @@ export class Engine {
   /** Until the first `setPolicy`, everything is forwarded and nothing filtered, kept or logged. */
   constructor(ports: EnginePorts) {
     const { slots } = ports.counters;
-    const policy = transparentPolicy();
+    const config = transparentPolicy();
     const bytesMax = ports.cacheBytesMax ?? LIMITS.cacheBytesMax;
     this.#batch = new BatchClock(ports.clock);
-    this.#parts = {
-      turn: new Turn(),
+    this.#state = {
+      context: new QueryContext(),
       clock: ports.clock,
       exchange: ports.exchange,
       cache: new AnswerCache(bytesMax, ports.random.uint32(), slots),
       pending: new PendingQuestions(),
-      tally: new Tally(this.#batch, ports.clock, ports.sink, slots),
+      accounting: new Accounting(this.#batch, ports.clock, ports.sink, slots),
       cached: new Answer(),
       reader: new ReplyReader(),
       inspector: new AnswerInspector(),
@@ -82,9 +82,9 @@ export class Engine {
       alarm: ports.alarm ?? null,
       gate: ports.gate ?? null,
       slips: 0,
-      policy,
-      guard: guardOf(policy),
-      staleOff: new SuffixSet(policy.cache.staleOff),
+      config,
+      guard: guardOf(config),
+      staleOff: new SuffixSet(config.cache.staleOff),
       downUntilTick: 0,
       refreshes: 0,
       originUs: ports.clock.nowUs(),
@@ -97,17 +97,17 @@ export class Engine {
   }
 
   /** Takes effect with the next packet. Answers that are on their way are not looked at again. */
-  setPolicy(policy: Policy): void {
-    const parts = this.#parts;
-    const before = parts.policy;
-    parts.policy = policy;
-    parts.cache.configure(policy.cache.entriesMax, policy.cache.staleSecondsMax);
-    parts.staleOff = new SuffixSet(policy.cache.staleOff);
-    parts.gate?.configure(policy.access);
-    if (JSON.stringify(before.rebinding) === JSON.stringify(policy.rebinding)) return;
-    parts.guard = guardOf(policy);
+  setPolicy(config: EngineConfig): void {
+    const state = this.#state;
+    const before = state.config;
+    state.config = config;
+    state.cache.configure(config.cache.entriesMax, config.cache.staleSecondsMax);
+    state.staleOff = new SuffixSet(config.cache.staleOff);
+    state.gate?.configure(config.access);
+    if (JSON.stringify(before.rebinding) === JSON.stringify(config.rebinding)) return;
+    state.guard = guardOf(config);
     // What is kept was cut by the former rules.
-    parts.cache.clear();
+    state.cache.clear();
   }
 
   /**
@@ -127,12 +127,12 @@ export class Engine {
     out: Uint8Array,
     outStart: number,
   ): number {
-    const { turn } = this.#parts;
-    turn.query = this.#own;
+    const { context } = this.#state;
+    context.query = this.#own;
     this.#begin(client, out, outStart);
     if (!this.#admit(client)) return this.#finish(0);
     const isLong = client.transport === 'udp' && length > LIMITS.udpQueryBytesMax;
-    const status = isLong ? QUERY_IGNORED : turn.query.read(packet, start, length);
+    const status = isLong ? QUERY_IGNORED : context.query.read(packet, start, length);
     return this.#finish(this.#answer(status));
   }
 
@@ -148,14 +148,14 @@ export class Engine {
     first: number,
     count: number,
   ): void {
-    const { policy, cache } = this.#parts;
+    const { config, cache } = this.#state;
     this.#ahead.read(packets, stride, lengths, first, count);
-    this.#ahead.touch(policy.lists, cache, count);
+    this.#ahead.touch(config.lists, cache, count);
   }
 
   /** As `handle`, for packet number `index` of those that `readAhead` read, counted from 0. */
   handleRead(index: number, client: Client, out: Uint8Array, outStart: number): number {
-    this.#parts.turn.query = this.#ahead.query(index);
+    this.#state.context.query = this.#ahead.query(index);
     this.#begin(client, out, outStart);
     if (!this.#admit(client)) return this.#finish(0);
     return this.#finish(this.#answer(this.#ahead.status(index)));
@@ -172,64 +172,64 @@ export class Engine {
 
   /** What became of the packet that was answered last, or is being answered by `ReplyTo.send`. */
   describeLast(): { outcome: Outcome; reason: Reason; upstream: number; durationUs: number } {
-    const { turn, clock } = this.#parts;
-    const { outcome, reason, upstream, startedUs } = turn;
+    const { context, clock } = this.#state;
+    const { outcome, reason, upstream, startedUs } = context;
     return { outcome, reason, upstream, durationUs: Math.max(0, clock.nowUs() - startedUs) };
   }
 
   /** Whether the access list has an address, 16 bytes as in Client. */
   admits(address: Uint8Array): boolean {
-    return this.#parts.gate?.allows(address) ?? true;
+    return this.#state.gate?.allows(address) ?? true;
   }
 
   #begin(client: Client, out: Uint8Array, outStart: number): void {
-    const { turn, tally, originUs } = this.#parts;
+    const { context, accounting, originUs } = this.#state;
     this.#batch.arrived();
     const nowUs = this.#batch.arrivalUs;
-    turn.begin(out, outStart, nowUs, tickAt(nowUs, originUs));
-    turn.client = client;
-    turn.address = client.address;
-    turn.transport = client.transport;
-    tally.add(RECEIVED);
+    context.begin(out, outStart, nowUs, tickAt(nowUs, originUs));
+    context.client = client;
+    context.address = client.address;
+    context.transport = client.transport;
+    accounting.add(RECEIVED);
   }
 
   /** Whether the client is to be heard; nobody can receive at port 0: a forged source. */
   #admit(client: Client): boolean {
-    const { gate, turn, tally, isClosed } = this.#parts;
+    const { gate, context, accounting, isClosed } = this.#state;
     if (client.port === 0 || isClosed) return false;
     if (gate === null) return true;
     const isTcp = client.transport === 'tcp';
-    const verdict = gate.admit(client.address, turn.startedUs | 0, isTcp);
-    turn.isLimited = verdict === GATE_LIMITED;
-    if (verdict === GATE_DENIED) tally.add(DENIED);
+    const verdict = gate.admit(client.address, context.startedUs | 0, isTcp);
+    context.isLimited = verdict === GATE_LIMITED;
+    if (verdict === GATE_DENIED) accounting.add(DENIED);
     return verdict !== GATE_DENIED;
   }
 
   #answer(status: QueryStatus): number {
-    const parts = this.#parts;
-    const { turn, policy } = parts;
+    const state = this.#state;
+    const { context, config } = state;
     // Silence to the guardian's probes would cost the machine its takeover.
-    const isLimited = turn.isLimited && !(status === QUERY_OK && isProbe(turn, policy));
-    return isLimited ? answerLimited(parts, status) : runPipeline(parts, status);
+    const isLimited = context.isLimited && !(status === QUERY_OK && isProbe(context, config));
+    return isLimited ? answerLimited(state, status) : runPipeline(state, status);
   }
 
   /** Accounts for the answer of which `written` bytes were written. */
   #finish(written: number): number {
-    const { turn, tally, policy } = this.#parts;
-    if (written > 0 || turn.isDropped) tally.answered(turn, policy.logMode);
-    else if (written === 0) tally.add(IGNORED);
+    const { context, accounting, config } = this.#state;
+    if (written > 0 || context.isDropped) accounting.answered(context, config.logMode);
+    else if (written === 0) accounting.add(IGNORED);
     return written;
   }
 
   /** Forgets all answers, e.g. because the network changed. */
   flushCache(): void {
-    this.#parts.pending.outdate();
-    this.#parts.cache.clear();
+    this.#state.pending.outdate();
+    this.#state.cache.clear();
   }
 
   /** What is kept about a name in presentation form; nothing when it is no name. */
   inspectCache(name: string): CachedItem[] {
-    const { clock, originUs, cache } = this.#parts;
+    const { clock, originUs, cache } = this.#state;
     const wire = new Uint8Array(LIMITS.nameBytesMax);
     const length = writeName(name, wire, 0);
     return length < 0 ? [] : cache.inspect(wire, length, tickAt(clock.nowUs(), originUs));
@@ -240,14 +240,14 @@ export class Engine {
     const wire = new Uint8Array(LIMITS.nameBytesMax);
     const length = writeName(name, wire, 0);
     if (length < 0) return 0;
-    this.#parts.pending.outdate();
-    return this.#parts.cache.flush(wire, length, below);
+    this.#state.pending.outdate();
+    return this.#state.cache.flush(wire, length, below);
   }
 
   /** The kept answers as bytes, for `restoreCache` of a later engine. */
   saveCache(): Uint8Array {
-    const { clock, originUs, cache, policy } = this.#parts;
-    return cache.save(tickAt(clock.nowUs(), originUs), clock.wallMs(), rulesKey(policy));
+    const { clock, originUs, cache, config } = this.#state;
+    return cache.save(tickAt(clock.nowUs(), originUs), clock.wallMs(), rulesKey(config));
   }
 
   /**
@@ -257,32 +257,32 @@ export class Engine {
    * @returns  how many answers were taken in
    */
   restoreCache(image: Uint8Array): number {
-    const { clock, originUs, cache, policy } = this.#parts;
+    const { clock, originUs, cache, config } = this.#state;
     const tick = tickAt(clock.nowUs(), originUs);
-    return cache.restore(image, tick, clock.wallMs(), rulesKey(policy));
+    return cache.restore(image, tick, clock.wallMs(), rulesKey(config));
   }
 
   /** Ends answering: packets are ignored, questions in flight get no answer. Idempotent. */
   close(): void {
-    this.#parts.isClosed = true;
-    this.#parts.cache.clear();
+    this.#state.isClosed = true;
+    this.#state.cache.clear();
   }
 }
 
 /** Tells apart the rules that answers were cut by before they were kept. */
-function rulesKey({ rebinding }: Policy): number {
+function rulesKey({ rebinding }: EngineConfig): number {
   const text = new TextEncoder().encode(JSON.stringify(rebinding));
   return hashName(text, 0, text.length);
 }
 
 /** Names that check connectivity may have any address: dns.msftncsi.com has a unique-local one. */
-function guardOf({ rebinding, suffixes = new SuffixSet([]) }: Policy): RebindingGuard {
+function guardOf({ rebinding, suffixes = new SuffixSet([]) }: EngineConfig): RebindingGuard {
   const allow = new SuffixSet([...rebinding.allow, ...CONNECTIVITY_NAME_LIST]);
   const { enabled, sharedSpace, publicTlds = '' } = rebinding;
   return { enabled, sharedSpace, allow, suffixes, publicTlds };
 }
 
-function transparentPolicy(): Policy {
+function transparentPolicy(): EngineConfig {
   return {
     version: 0,
     filtering: false,

@@ -23,7 +23,7 @@ import { LIMITS } from '../contract/limits.ts';
 import { OUTCOMES, REASON, REASONS } from '../contract/outcome.ts';
 import type { QueryEvent } from '../contract/query-event.ts';
 import { readName } from '../dns/name.ts';
-import { LIST_ID_NONE, LIST_ID_RULES } from '../engine/filter/policy.ts';
+import { LIST_ID_NONE, LIST_ID_RULES } from '../engine/filter/engine-config.ts';
 import type { LogFacts } from '../engine/query/ports.ts';
 import { addressText } from '../dns/address-text.ts';
 import { typeName } from '../dns/type-names.ts';

@@ -12,7 +12,7 @@ import type { PolicyMessage } from '../../main/dataplane/messages.ts';
 import type { OwnAnswer } from '../../main/dataplane/own-question.ts';
 import type { CachedItem } from '../../main/engine/cache/cache-view.ts';
 import type { ListMemory } from '../../main/lists/meta.ts';
-import type { Network } from '../../main/engine/filter/policy.ts';
+import type { Network } from '../../main/engine/filter/engine-config.ts';
 import { compileRules } from '../../main/lists/compile/rules.ts';
 import type { UpstreamState } from '../../main/net/upstream/upstream.ts';
 import type { ServiceClock } from '../../main/system/clock.ts';
@@ -25,7 +25,7 @@ import { buildPolicy } from '../../main/control/policy/policy-builder.ts';
 import { ProtectionSwitch } from '../../main/control/machine/protection.ts';
 import { resourcePath } from '../../main/control/process/resources.ts';
 import { loadServices } from '../../main/control/policy/services.ts';
-import { Service } from '../../main/control/service.ts';
+import { ControlPlane } from '../../main/control/control-plane.ts';
 import { TemporaryRules } from '../../main/control/settings/temporary-rules.ts';
 import type { NetworkChange } from '../../main/control/machine/network-watch.ts';
 import { Surroundings, type SurroundingsSources } from '../../main/control/machine/surroundings.ts';
@@ -373,7 +373,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
   const health = new Health(clock);
   const file = join(directory, 'sluice.yaml');
   const store = await ConfigStore.open({ file, templateFile: resourcePath('sluice.yaml') });
-  const late: { service?: Service } = {};
+  const late: { service?: ControlPlane } = {};
   const protection = ProtectionSwitch.open({
     file: join(directory, 'protection.json'),
     clock,
@@ -416,7 +416,7 @@ export async function fakeService(directory: string, clock: ServiceClock = new F
   const renewed = { count: 0 };
   const bootstraps: (readonly string[])[] = [];
   const hosts: (readonly string[])[] = [];
-  const service = new Service({
+  const service = new ControlPlane({
     ...{ version: '1.2.3', clock, store, protection, health, plane, lists, log, policy },
     ...{ filters, temporary, instance, takeover },
     logRing: () => ({ depth: 7, capacity: 4096 }),

@@ -58,10 +58,10 @@ test('a special name below such a suffix is no longer local', () => {
   const suffixes = new SuffixSet(['168.192.in-addr.arpa', 'home.arpa']);
   const address = new Uint8Array(16);
   const decision = (name: string): string =>
-    explain({ policy: policy({ suffixes }), name, type: 'PTR', address }).decision;
+    explain({ config: policy({ suffixes }), name, type: 'PTR', address }).decision;
   assert.equal(decision('1.1.168.192.in-addr.arpa'), 'allowed');
   assert.equal(decision('nas.home.arpa'), 'allowed');
   assert.equal(decision('1.0.0.10.in-addr.arpa'), 'local');
-  const local = explain({ policy: policy(), name: 'nas.home.arpa', type: 'A', address });
+  const local = explain({ config: policy(), name: 'nas.home.arpa', type: 'A', address });
   assert.equal(local.decision, 'local');
 });

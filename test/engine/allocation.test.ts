@@ -54,8 +54,8 @@ patterned.beginList(1);
 const text = new Uint8Array(Buffer.from(RULES.join('\n')));
 assert.equal(parseList(text, { format: 'adblock' }, patterned).rules, RULES.length);
 const ruleSet = RuleSet.open(patterned.finish());
-const context = createMatchContext();
-context.clientAddress.set([0xff, 0xff, 192, 0, 2, 7], 10);
+const matchContext = createMatchContext();
+matchContext.clientAddress.set([0xff, 0xff, 192, 0, 2, 7], 10);
 /** A name, and the rank that the rules give it. The last expression is tried on each. */
 const RULE_PATHS: readonly (readonly [string, number])[] = [
   ['www.types.example', 1],
@@ -139,10 +139,10 @@ for (const [title, packet, answers, rcode] of PATHS) {
 for (const [name, rank] of RULE_PATHS) {
   test(`rules say ${String(rank)} of ${name}: at most ${String(BYTES_MAX)} bytes`, async () => {
     const view = viewOf(name);
-    assert.equal(ruleSet.match(view, context), rank);
-    let { bytesPerCall, places } = await measureAllocation(() => ruleSet.match(view, context));
+    assert.equal(ruleSet.match(view, matchContext), rank);
+    let { bytesPerCall, places } = await measureAllocation(() => ruleSet.match(view, matchContext));
     for (let retry = 0; retry < 3 && bytesPerCall > BYTES_MAX; retry++) {
-      ({ bytesPerCall, places } = await measureAllocation(() => ruleSet.match(view, context)));
+      ({ bytesPerCall, places } = await measureAllocation(() => ruleSet.match(view, matchContext)));
     }
     assert.ok(bytesPerCall <= BYTES_MAX, `${bytesPerCall.toFixed(1)} bytes: ${places.join(', ')}`);
   });

@@ -10,7 +10,7 @@ import { configSchema, type Config } from '../../main/contract/config.ts';
 import { OUTCOMES, REASONS } from '../../main/contract/outcome.ts';
 import { openPolicy } from '../../main/dataplane/open-policy.ts';
 import { explain } from '../../main/engine/explain/explain.ts';
-import { LIST_ID_NONE } from '../../main/engine/filter/policy.ts';
+import { LIST_ID_NONE } from '../../main/engine/filter/engine-config.ts';
 import { compileRules } from '../../main/lists/compile/rules.ts';
 import { parseAddress } from '../../main/net/listen/client-address.ts';
 import { nameMatches } from '../../main/control/check/check-matches.ts';
@@ -89,7 +89,7 @@ function configOf(made: typeof world extends fc.Arbitrary<infer World> ? World :
 function namingOf(config: Config): Parameters<typeof nameMatches>[1] {
   const lists = { listNames: new Map<number, string>(), ruleText: () => '' };
   const names = new Map<number, string>();
-  return { ...{ config, lists, names, firstRules: [], group: config.groups[0], nowMs: 0 } };
+  return { ...{ config, lists, names, priorityRules: [], group: config.groups[0], nowMs: 0 } };
 }
 
 test('explain and Engine.handle decide alike, and name the same rule', () => {
@@ -121,7 +121,7 @@ test('explain and Engine.handle decide alike, and name the same rule', () => {
       }
       const logged = harness.sink.last;
       const found = explain({
-        ...{ policy: openPolicy(message), name, type, address: client.address },
+        ...{ config: openPolicy(message), name, type, address: client.address },
       });
       const { now } = found;
       assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Questions in flight: joining, bounds, late answers, closing (steps/forward.ts, settle.ts). */
+/** Questions in flight: joining, bounds, late answers, closing (steps/forward.ts, complete.ts). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../main/contract/limits.ts';

@@ -1,4 +1,4 @@
-/** Answers that come after their question has failed (steps/settle.ts, settleLate). */
+/** Answers that come after their question has failed (steps/complete.ts, settleLate). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { a, header, question, records, replyTo } from '../support/dns-wire.ts';

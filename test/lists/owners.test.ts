@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import { createMatchContext } from '../../main/engine/filter/match-context.ts';
 import { RULE_ALLOW, RULE_NONE, type RuleSet } from '../../main/engine/filter/rule-set.ts';
 import { readAddress } from '../../main/lists/formats/address-bytes.ts';
-import { REASONS, VERDICT } from '../../main/lists/formats/verdict.ts';
+import { REASONS, LINE_RESULT } from '../../main/lists/formats/line-result.ts';
 import { askAll, startOwner, type Dialect } from '../support/rule-owner.ts';
 import { missingTools } from '../support/tools.ts';
 import { parse, viewOf } from './list-fixtures.ts';
@@ -83,7 +83,7 @@ async function compare(
   names: readonly string[],
 ): Promise<{ different: string[]; kinds: Map<string, number> }> {
   const { report, rules } = parse(`${lines.join('\n')}\n`, dialect, { allowWide: true });
-  const ignored = report.ignored.filter(({ reason }) => reason !== REASONS[VERDICT.hidden]);
+  const ignored = report.ignored.filter(({ reason }) => reason !== REASONS[LINE_RESULT.hidden]);
   assert.deepEqual(ignored, []);
   const answers = await askAll(await startOwner(t, dialect, lines), names);
   const kinds = new Map<string, number>();

@@ -13,7 +13,7 @@ import type { Database } from 'better-sqlite3';
 import { OUTCOME, REASON } from '../../main/contract/outcome.ts';
 import type { QueryEvent } from '../../main/contract/query-event.ts';
 import { writeName } from '../../main/dns/name.ts';
-import { LIST_ID_NONE } from '../../main/engine/filter/policy.ts';
+import { LIST_ID_NONE } from '../../main/engine/filter/engine-config.ts';
 import type { LogFacts } from '../../main/engine/query/ports.ts';
 import { databasePath } from '../../main/log/database.ts';
 import type { LogSettings } from '../../main/log/messages.ts';

@@ -7,7 +7,7 @@ import { OUTCOMES, REASONS } from '../../main/contract/outcome.ts';
 import { FLAG_ALLOW, FLAG_BLOCK } from '../../main/engine/filter/domain-table.ts';
 import { Engine } from '../../main/engine/engine.ts';
 import { hashName, readName, writeName } from '../../main/dns/name.ts';
-import type { Policy } from '../../main/engine/filter/policy.ts';
+import type { EngineConfig } from '../../main/engine/filter/engine-config.ts';
 import type {
   Alarm,
   Client,
@@ -180,12 +180,12 @@ export function table(block: readonly string[], allow: readonly string[] = []): 
   return new RuleSet(builder.finish(), null);
 }
 
-export type PolicyOptions = Partial<Omit<Policy, 'cache' | 'rebinding'>> & {
-  cache?: Partial<Policy['cache']>;
-  rebinding?: Partial<Policy['rebinding']>;
+export type PolicyOptions = Partial<Omit<EngineConfig, 'cache' | 'rebinding'>> & {
+  cache?: Partial<EngineConfig['cache']>;
+  rebinding?: Partial<EngineConfig['rebinding']>;
 };
 
-export function policy(options: PolicyOptions = {}): Policy {
+export function policy(options: PolicyOptions = {}): EngineConfig {
   const { cache, rebinding, ...rest } = options;
   return {
     version: 1,

@@ -1,7 +1,7 @@
 /** Policies, services, clients and records as the program makes them of settings, for the engine. */
 import { configSchema, type Config } from '../../main/contract/config.ts';
 import { openPolicy } from '../../main/dataplane/open-policy.ts';
-import type { Policy } from '../../main/engine/filter/policy.ts';
+import type { EngineConfig } from '../../main/engine/filter/engine-config.ts';
 import { compileRules } from '../../main/lists/compile/rules.ts';
 import { Filters, type FilterSurroundings } from '../../main/control/policy/filters.ts';
 import { buildPolicy } from '../../main/control/policy/policy-builder.ts';
@@ -20,7 +20,7 @@ const AROUND: FilterSurroundings = {
 export async function filtersOf(
   settings: Settings,
   around: Partial<FilterSurroundings> = {},
-): Promise<Omit<Partial<Policy>, 'lists' | 'cache' | 'rebinding'>> {
+): Promise<Omit<Partial<EngineConfig>, 'lists' | 'cache' | 'rebinding'>> {
   const config: Config = configSchema.parse(settings);
   await loadServices(config);
   const message = buildPolicy({

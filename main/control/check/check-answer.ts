@@ -5,7 +5,7 @@ import type { OwnAnswer } from '../../dataplane/own-question.ts';
 import type { CachedRecord } from '../../engine/cache/cache-view.ts';
 import { judge, type Explanation } from '../../engine/explain/explain.ts';
 import { readAnswerSection } from '../../engine/explain/explain-message.ts';
-import type { Policy } from '../../engine/filter/policy.ts';
+import type { EngineConfig } from '../../engine/filter/engine-config.ts';
 import { RCODE, TYPE } from '../../dns/wire.ts';
 import { recordText } from '../methods/cache-methods.ts';
 import type { KeptAnswer } from './check-cache.ts';
@@ -85,11 +85,11 @@ export function targetsOf(records: readonly CachedRecord[]): Target[] {
 export function describeChain(
   records: readonly CachedRecord[],
   found: Explanation,
-  policy: Policy,
+  engineConfig: EngineConfig,
   naming: Naming,
 ): Check['chain'] {
   return targetsOf(records).map(({ owner, typeName, name }) => {
-    return { owner, typeName, target: name, ...judgeTarget(name, found, policy, naming) };
+    return { owner, typeName, target: name, ...judgeTarget(name, found, engineConfig, naming) };
   });
 }
 
@@ -99,8 +99,13 @@ const TARGET_TYPES: Readonly<Record<number, Check['chain'][number]['typeName']>>
   [TYPE.https]: 'HTTPS',
 };
 
-function judgeTarget(target: string, found: Explanation, policy: Policy, naming: Naming) {
-  const { isBlocked, matches, spared } = judge(policy, found, target);
+function judgeTarget(
+  target: string,
+  found: Explanation,
+  engineConfig: EngineConfig,
+  naming: Naming,
+) {
+  const { isBlocked, matches, spared } = judge(engineConfig, found, target);
   const winner = nameMatches(matches, naming).find(({ shown }) => shown.won);
   if (!winner) return { decision: 'allowed', why: 'no rule and no list names it' } as const;
   const verb = { block: 'blocks', allow: 'allows', redirect: 'redirects' }[winner.shown.action];

@@ -5,7 +5,7 @@ import type { ClientSettings } from '../../contract/filter-config.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { MethodOutput } from '../../contract/methods/methods.ts';
 import type { PolicyMessage } from '../../dataplane/messages.ts';
-import type { Policy } from '../../engine/filter/policy.ts';
+import type { EngineConfig } from '../../engine/filter/engine-config.ts';
 import { addressText } from '../../dns/address-text.ts';
 import { parseAddress } from '../../net/listen/client-address.ts';
 import { maskedBytes, parseClientId } from '../policy/client-id.ts';
@@ -20,18 +20,18 @@ const ADDRESS_BYTES = 16;
 
 /**
  * @param text    an address, the name of a client in the settings, or undefined for nobody
- * @param policy  opened from the message
+ * @param engineConfig  opened from the message
  * @throws        AppError ARGUMENT_INVALID when it is neither, or has no address now
  */
 export function findClient(
   text: string | undefined,
   config: Pick<Config, 'clients'>,
   message: PolicyMessage,
-  policy: Policy,
+  engineConfig: EngineConfig,
 ): CheckedClient {
   if (text === undefined) return { address: new Uint8Array(ADDRESS_BYTES), shown: null };
-  const address = isIP(text) > 0 ? bytesOf(text) : addressOf(text, config, message, policy);
-  const name = policy.clients?.find(address).name ?? '';
+  const address = isIP(text) > 0 ? bytesOf(text) : addressOf(text, config, message, engineConfig);
+  const name = engineConfig.clients?.find(address).name ?? '';
   const client = config.clients.find((one) => one.name === name);
   const shown = {
     address: addressText(address, 0),
@@ -53,7 +53,7 @@ function addressOf(
   text: string,
   { clients }: Pick<Config, 'clients'>,
   { filters }: PolicyMessage,
-  policy: Policy,
+  engineConfig: EngineConfig,
 ): Uint8Array {
   const wanted = text.toLowerCase();
   const found = clients.find(({ name }) => name.toLowerCase() === wanted);
@@ -65,7 +65,7 @@ function addressOf(
   }
   for (const { bytes, profile } of filters?.regions ?? []) {
     const isHis = filters?.profiles[profile]?.name === found.name;
-    if (isHis && policy.clients?.find(bytes).name === found.name) return bytes;
+    if (isHis && engineConfig.clients?.find(bytes).name === found.name) return bytes;
   }
   throw new AppError(
     'ARGUMENT_INVALID',

@@ -11,9 +11,9 @@ import type {
 import type { MethodOutput } from '../../contract/methods/methods.ts';
 import { REASON } from '../../contract/outcome.ts';
 import type { ExplainedMatch } from '../../engine/explain/explain-matches.ts';
-import { LIST_ID_POLICIES } from '../../engine/filter/policy.ts';
-import type { FirstRule } from '../policy/first-rules.ts';
-import { isForClients } from '../policy/first-rules.ts';
+import { LIST_ID_POLICIES } from '../../engine/filter/engine-config.ts';
+import type { PriorityRule } from '../policy/priority-rules.ts';
+import { isForClients } from '../policy/priority-rules.ts';
 import type { ListsPart } from '../process/parts.ts';
 import { policiesInOrder } from '../policy/policies-table.ts';
 import { conditionText } from '../policy/rule-text.ts';
@@ -37,7 +37,7 @@ export interface Naming {
   readonly lists: Pick<ListsPart, 'listNames' | 'ruleText'>;
   /** What the log calls policies and services. */
   readonly names: ReadonlyMap<number, string>;
-  readonly firstRules: readonly FirstRule[];
+  readonly priorityRules: readonly PriorityRule[];
   /** Of the client. */
   readonly group: GroupSettings | undefined;
   readonly nowMs: number;
@@ -89,7 +89,7 @@ function placeOf({ layer, listId, line }: ExplainedMatch, naming: Naming): Place
   const lasting = { endsAtMs: null };
   switch (layer) {
     case 'first':
-      return firstPlace(naming.firstRules[line - 1]);
+      return firstPlace(naming.priorityRules[line - 1]);
     case 'client': {
       const { name = '', rules = [] } = group ?? {};
       return { ...lasting, source: 'group', list: name, line, rule: rules[line - 1] ?? '' };
@@ -109,7 +109,7 @@ function placeOf({ layer, listId, line }: ExplainedMatch, naming: Naming): Place
 }
 
 /** A rule that ended meanwhile is no more to be found. */
-function firstPlace(found: FirstRule = { rule: '', line: 0, endsAtMs: null }): Place {
+function firstPlace(found: PriorityRule = { rule: '', line: 0, endsAtMs: null }): Place {
   const source = found.endsAtMs === null ? 'rule' : 'temporary';
   return { ...found, source, list: 'rules' };
 }

@@ -19,7 +19,7 @@ export interface StepParts {
   /** Which parts the settings have; a stage without any is not told. */
   readonly has: {
     readonly records: boolean;
-    readonly firstRules: boolean;
+    readonly priorityRules: boolean;
     readonly policies: boolean;
     readonly services: boolean;
     readonly groupRules: boolean;
@@ -38,7 +38,7 @@ export function listSteps(parts: StepParts): Step[] {
     specialStep(found),
     clientStep(parts),
     ...(found.isOn ? [] : [offStep(parts)]),
-    ...(has.firstRules ? [layerStep('rules that come first', 'first', parts)] : []),
+    ...(has.priorityRules ? [layerStep('rules that come first', 'first', parts)] : []),
     ...(has.groupRules ? [layerStep('rules of the group', 'client', parts)] : []),
     layerStep('your rules', 'user', parts),
     ...(has.policies ? [layerStep('policies', 'policy', parts)] : []),

@@ -11,8 +11,8 @@ import { openPolicy } from '../../dataplane/open-policy.ts';
 import type { OwnAnswer } from '../../dataplane/own-question.ts';
 import type { CachedRecord } from '../../engine/cache/cache-view.ts';
 import { explain, judge, writeQuestion, type Explanation } from '../../engine/explain/explain.ts';
-import { readAnswerSection, writeKeptReply } from '../../engine/explain/explain-message.ts';
-import type { Policy } from '../../engine/filter/policy.ts';
+import { readAnswerSection, writeCachedReply } from '../../engine/explain/explain-message.ts';
+import type { EngineConfig } from '../../engine/filter/engine-config.ts';
 import { typeName } from '../../dns/type-names.ts';
 import { describeAnswer, describeChain, describeResolved, targetsOf } from './check-answer.ts';
 import { findKept, type KeptAnswer } from './check-cache.ts';
@@ -22,7 +22,7 @@ import { listSteps, type StepParts } from './check-steps.ts';
 import { whySentence, type Further } from './check-why.ts';
 import type { ServiceClock } from '../../system/clock.ts';
 import type { Filters } from '../policy/filters.ts';
-import { listFirstRules } from '../policy/first-rules.ts';
+import { listPriorityRules } from '../policy/priority-rules.ts';
 import type { ListsPart, PlanePart } from '../process/parts.ts';
 import type { TemporaryRules } from '../settings/temporary-rules.ts';
 import { readTypedName } from '../../dns/typed-name.ts';
@@ -46,13 +46,13 @@ export async function checkName(
   input: MethodArguments<'check'>,
 ): Promise<Check> {
   const looked = await look(parts, input);
-  const { policy, client, found, kept, naming, records } = looked;
+  const { engineConfig, client, found, kept, naming, records } = looked;
   const matches = nameMatches(found.matches, naming);
   const upstream = routeOf(found, parts.config);
   const answer = describeAnswer(found, kept);
-  const further = findFurther(found, records, policy, naming);
+  const further = findFurther(found, records, engineConfig, naming);
   const winner = further?.match ?? matches.find(({ shown }) => shown.won);
-  const { filtering } = policy;
+  const { filtering } = engineConfig;
   return {
     name: found.name,
     type: typeName(found.type),
@@ -66,20 +66,20 @@ export async function checkName(
     client: client.shown,
     steps: listSteps({
       ...{ found, matches, kept, upstream, answer, filtering, client: client.shown },
-      has: stagesOf(policy, naming),
+      has: stagesOf(engineConfig, naming),
     }),
     matches: matches.map(({ shown }) => shown),
     answer,
     cache: describeCache(kept),
     upstream,
-    chain: describeChain(records, found, policy, naming),
+    chain: describeChain(records, found, engineConfig, naming),
     resolved: describeResolved(looked.asked, parts.plane.upstreams),
   };
 }
 
 /** All that is told about, before it becomes text. */
 interface Looked {
-  readonly policy: Policy;
+  readonly engineConfig: EngineConfig;
   readonly client: CheckedClient;
   readonly asked: OwnAnswer | null;
   readonly found: Explanation;
@@ -94,28 +94,28 @@ async function look(
   { name: text, type, client: clientText, resolve }: MethodArguments<'check'>,
 ): Promise<Looked> {
   const name = readTypedName(text);
-  const policy = openPolicy(message);
-  const client = findClient(clientText, config, message, policy);
+  const engineConfig = openPolicy(message);
+  const client = findClient(clientText, config, message, engineConfig);
   const packet = writeQuestion(name, type);
   const asked = resolve ? await plane.resolve(packet, client.address) : null;
-  const { found, kept } = await explainWithKept(plane, policy, name, type, client.address);
+  const { found, kept } = await explainWithKept(plane, engineConfig, name, type, client.address);
   const naming: Naming = {
     ...{ config, lists, names: filters.names, nowMs: clock.wallMs() },
     group: config.groups.find((one) => one.name === client.shown?.group),
-    firstRules: listFirstRules(config.rules, temporary.all),
+    priorityRules: listPriorityRules(config.rules, temporary.all),
   };
   const records = chainRecords(kept, asked?.answer ?? null);
-  return { policy, client, asked, found, kept, naming, records };
+  return { engineConfig, client, asked, found, kept, naming, records };
 }
 
 /** Which stages there are for this client. */
 function stagesOf(
-  { records, firstRules, policies, services }: Policy,
+  { records, priorityRules: firstRules, policies, services }: EngineConfig,
   { group }: Naming,
 ): StepParts['has'] {
   return {
     records: Boolean(records),
-    firstRules: Boolean(firstRules),
+    priorityRules: Boolean(firstRules),
     policies: Boolean(policies),
     services: Boolean(services),
     groupRules: group !== undefined && group.rules.length > 0,
@@ -129,17 +129,17 @@ function describeCache({ state, item, entries }: KeptAnswer): Check['cache'] {
 /** First what the engine would ask for, then the same with what is kept of it. */
 async function explainWithKept(
   plane: Pick<PlanePart, 'inspectCache'>,
-  policy: Policy,
+  engineConfig: EngineConfig,
   name: string,
   type: string,
   address: Uint8Array,
 ): Promise<{ readonly found: Explanation; readonly kept: KeptAnswer }> {
-  const question = { policy, name, type, address };
+  const question = { config: engineConfig, name, type, address };
   const found = explain(question);
   const kept = await findKept(plane, found.now.asked);
   const { item } = kept;
   if (item === null || item.failure !== 0) return { found, kept };
-  const withKept = explain({ ...question, kept: (query) => writeKeptReply(query, item) });
+  const withKept = explain({ ...question, kept: (query) => writeCachedReply(query, item) });
   return { found: withKept, kept };
 }
 
@@ -153,13 +153,13 @@ function chainRecords({ item }: KeptAnswer, answer: Uint8Array | null): readonly
 function findFurther(
   found: Explanation,
   records: readonly CachedRecord[],
-  policy: Policy,
+  engineConfig: EngineConfig,
   naming: Naming,
 ): Further | undefined {
   const { filtered } = found;
   if (filtered.outcome !== OUTCOME.blocked || filtered.reason !== REASON.cname) return undefined;
   for (const target of targetsOf(records)) {
-    const { isBlocked, matches } = judge(policy, found, target.name);
+    const { isBlocked, matches } = judge(engineConfig, found, target.name);
     const match = nameMatches(matches, naming).find(({ shown }) => shown.won);
     if (isBlocked && match) return { target: target.name, match };
   }

@@ -6,7 +6,7 @@
  * folder that comes later, and some systems run out of watches. A look costs a tenth of a millisecond.
  */
 import { networkInterfaces } from 'node:os';
-import type { Network } from '../../engine/filter/policy.ts';
+import type { Network } from '../../engine/filter/engine-config.ts';
 import { formatServer } from '../../net/server-address.ts';
 import { systemServers } from '../../net/upstream/system-servers.ts';
 import { localNetworks } from '../policy/local-networks.ts';

@@ -2,7 +2,7 @@
  * Reads what clients are known by: an address, a network or a MAC address; and what a policy may
  * name beside clients and groups. Used by the settings check and by client-regions.ts; pure.
  */
-import type { Network } from '../../engine/filter/policy.ts';
+import type { Network } from '../../engine/filter/engine-config.ts';
 import { parseNetwork } from './networks.ts';
 
 export type ClientId =

@@ -12,7 +12,7 @@ import type {
   PolicySettings,
 } from '../../contract/filter-config.ts';
 import type { Region } from '../../engine/filter/client-profile.ts';
-import { LIST_ID_RULES, type Network } from '../../engine/filter/policy.ts';
+import { LIST_ID_RULES, type Network } from '../../engine/filter/engine-config.ts';
 import type { RuleBuffers } from '../../engine/filter/rule-set.ts';
 import type { ProfileMessage } from '../../dataplane/messages.ts';
 import { maskedBytes, networkKey, parseClientId } from './client-id.ts';

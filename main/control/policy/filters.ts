@@ -7,7 +7,7 @@ import type { Config } from '../../contract/config.ts';
 import type { GroupSettings, PolicySettings } from '../../contract/filter-config.ts';
 import type { FiltersMessage } from '../../dataplane/messages.ts';
 import type { LocalRecord } from '../../engine/filter/local-records.ts';
-import { LIST_ID_POLICIES, LIST_ID_SERVICES } from '../../engine/filter/policy.ts';
+import { LIST_ID_POLICIES, LIST_ID_SERVICES } from '../../engine/filter/engine-config.ts';
 import type { TableMessage } from '../../engine/filter/policy-table.ts';
 import type { RuleBuffers } from '../../engine/filter/rule-set.ts';
 import { compileRules } from '../../lists/compile/rules.ts';

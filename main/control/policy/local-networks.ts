@@ -10,7 +10,7 @@
 import { readFileSync } from 'node:fs';
 import { networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
 import { LIMITS } from '../../contract/limits.ts';
-import { isIn, type Network } from '../../engine/filter/policy.ts';
+import { isIn, type Network } from '../../engine/filter/engine-config.ts';
 import { parseNetwork } from './networks.ts';
 
 /** Shorter prefixes are no link: a mistake, or a tunnel that takes everything. */

@@ -1,6 +1,6 @@
 /** Reads networks as settings write them: 192.168.0.0/16, fd00::/8, 10.0.0.1. */
 import { isIP } from 'node:net';
-import type { Network } from '../../engine/filter/policy.ts';
+import type { Network } from '../../engine/filter/engine-config.ts';
 import { parseAddress } from '../../net/listen/client-address.ts';
 
 /** Bits of an IPv4 address in its 16-byte form that come before it. RFC 4291 §2.5.5.2. */

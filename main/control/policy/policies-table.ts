@@ -7,7 +7,7 @@
 import type { PolicySettings } from '../../contract/filter-config.ts';
 import { POLICY_ACTIONS } from '../../contract/filter-words.ts';
 import { REASON } from '../../contract/outcome.ts';
-import { LIST_ID_POLICIES } from '../../engine/filter/policy.ts';
+import { LIST_ID_POLICIES } from '../../engine/filter/engine-config.ts';
 import {
   SCOPE_BELOW,
   SCOPE_NAME,

@@ -5,13 +5,13 @@
 import type { Config } from '../../contract/config.ts';
 import { LOCAL_NETWORKS } from '../../contract/filter-words.ts';
 import type { FiltersMessage, PolicyMessage } from '../../dataplane/messages.ts';
-import type { Network } from '../../engine/filter/policy.ts';
+import type { Network } from '../../engine/filter/engine-config.ts';
 import type { RuleBuffers } from '../../engine/filter/rule-set.ts';
 import { probeZone } from '../../dns/special-zones.ts';
-import { compileFirstRules, listFirstRules } from './first-rules.ts';
+import { compilePriorityRules, listPriorityRules } from './priority-rules.ts';
 import { homeNames } from './home-names.ts';
 import { parseNetworks } from './networks.ts';
-import type { TemporaryRule } from './first-rules.ts';
+import type { TemporaryRule } from './priority-rules.ts';
 
 export interface PolicyParts {
   /** Grows with each policy. */
@@ -45,7 +45,7 @@ export function buildPolicy({
 }: PolicyParts): PolicyMessage {
   const { blocking, cache, dns, limits, log, rebinding } = config;
   const home = homeNames();
-  const first = compileFirstRules(listFirstRules(config.rules, temporary));
+  const first = compilePriorityRules(listPriorityRules(config.rules, temporary));
   return {
     version,
     filtering,

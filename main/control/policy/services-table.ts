@@ -9,7 +9,7 @@ import type { Config } from '../../contract/config.ts';
 import type { GroupSettings, SafeSearchSettings } from '../../contract/filter-config.ts';
 import { SAFE_ENGINES, type SafeEngine } from '../../contract/filter-words.ts';
 import { REASON } from '../../contract/outcome.ts';
-import { LIST_ID_SERVICES } from '../../engine/filter/policy.ts';
+import { LIST_ID_SERVICES } from '../../engine/filter/engine-config.ts';
 import {
   SCOPE_EXACT,
   SCOPE_NAME,

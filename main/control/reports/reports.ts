@@ -10,7 +10,7 @@ import type {
   QueueStatus,
   Status,
 } from '../../contract/methods/methods.ts';
-import { maskAddress } from '../../engine/state/tally.ts';
+import { maskAddress } from '../../engine/state/accounting.ts';
 import { addressText } from '../../dns/address-text.ts';
 import { processMemory, type ProcessMemory } from '../../net/native/process-memory.ts';
 import type { ServiceClock } from '../../system/clock.ts';

@@ -7,7 +7,7 @@
  * follows the wall clock. One timer waits for the next end; `lookAtClock` serves machines that slept
  * meanwhile, or whose clock was set.
  */
-import type { TemporaryRule } from '../policy/first-rules.ts';
+import type { TemporaryRule } from '../policy/priority-rules.ts';
 import { join } from 'node:path';
 import { AppError } from '../../contract/errors.ts';
 import { LIMITS } from '../../contract/limits.ts';

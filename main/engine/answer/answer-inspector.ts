@@ -11,7 +11,7 @@
  *     the address hints of SVCB and HTTPS records (RFC 9460 §7.3). Names that only a home network
  *     can have (home-name.ts) may have them.
  *
- * Only class IN has such rules. Called by steps/settle.ts; what is to change is marked here and
+ * Only class IN has such rules. Called by steps/complete.ts; what is to change is marked here and
  * changed by answer-rewriter.ts. Allocates once, at the first answer.
  */
 import { MARK_DROP, MARK_DROP_HINTS, MARK_KEEP } from './answer-marks.ts';

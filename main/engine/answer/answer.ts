@@ -11,7 +11,7 @@
  * one routine (reply.ts, writeAnswer) writes both.
  */
 import { LIMITS } from '../../contract/limits.ts';
-import type { Policy } from '../filter/policy.ts';
+import type { EngineConfig } from '../filter/engine-config.ts';
 import type { Query } from '../query/query.ts';
 import {
   copyBytes,
@@ -78,7 +78,7 @@ export class Answer {
 }
 
 /** Limits of TTLs, of the policy. */
-export type TtlLimits = Pick<Policy['cache'], 'ttlMinSeconds' | 'ttlMaxSeconds'>;
+export type TtlLimits = Pick<EngineConfig['cache'], 'ttlMinSeconds' | 'ttlMaxSeconds'>;
 
 export class ReplyReader {
   /** The answer of the last `read`. */

@@ -8,7 +8,7 @@
 import type { AliasChain } from './alias-chain.ts';
 import type { Answer } from './answer.ts';
 import type { RewriteRecord } from '../filter/rule-set.ts';
-import type { Turn } from '../query/turn.ts';
+import type { QueryContext } from '../query/query-context.ts';
 import {
   CLASS,
   copyBytes,
@@ -46,8 +46,8 @@ const SOA_DATA = Uint8Array.from([
 ]);
 
 /** An answer without records. Returns its length. */
-export function writeEmpty(turn: Turn, rcode: number, ede: number): number {
-  return finish(turn, startReply(turn, rcode, false), rcode, ede);
+export function writeEmpty(context: QueryContext, rcode: number, ede: number): number {
+  return finish(context, startReply(context, rcode, false), rcode, ede);
 }
 
 /**
@@ -56,46 +56,46 @@ export function writeEmpty(turn: Turn, rcode: number, ede: number): number {
  * @param zoneStart  offset in the question name of the label where the SOA's owner begins
  */
 export function writeNegative(
-  turn: Turn,
+  context: QueryContext,
   rcode: number,
   zoneStart: number,
   ttlSeconds: number,
   authoritative: boolean,
   ede: number,
 ): number {
-  const out = turn.out;
-  const fixed = startReply(turn, rcode, authoritative);
+  const out = context.out;
+  const fixed = startReply(context, rcode, authoritative);
   writeRecord(out, fixed, TYPE.soa, ttlSeconds, SOA_DATA);
   writeUint16(out, fixed, QUESTION_POINTER + zoneStart);
   const at = fixed + 12 + SOA_DATA.length;
   writeUint32(out, at - 4, ttlSeconds);
-  out[turn.outStart + 9] = 1;
-  return finish(turn, at, rcode, ede);
+  out[context.outStart + 9] = 1;
+  return finish(context, at, rcode, ede);
 }
 
 /** NOERROR with the SOA of a zone of ours, whose name the question is. */
-export function writeSoa(turn: Turn, ttlSeconds: number): number {
-  const at = startReply(turn, 0, true);
+export function writeSoa(context: QueryContext, ttlSeconds: number): number {
+  const at = startReply(context, 0, true);
   const end = at + 12 + SOA_DATA.length;
-  writeRecord(turn.out, at, TYPE.soa, ttlSeconds, SOA_DATA);
-  writeUint32(turn.out, end - 4, ttlSeconds);
-  turn.out[turn.outStart + 7] = 1;
-  return finish(turn, end, 0, EDE.none);
+  writeRecord(context.out, at, TYPE.soa, ttlSeconds, SOA_DATA);
+  writeUint32(context.out, end - 4, ttlSeconds);
+  context.out[context.outStart + 7] = 1;
+  return finish(context, end, 0, EDE.none);
 }
 
 /** NOERROR with one record of class IN that answers the question. */
 export function writeOne(
-  turn: Turn,
+  context: QueryContext,
   type: number,
   ttlSeconds: number,
   data: Uint8Array,
   authoritative: boolean,
   ede: number,
 ): number {
-  const at = startReply(turn, 0, authoritative);
-  writeRecord(turn.out, at, type, ttlSeconds, data);
-  turn.out[turn.outStart + 7] = 1;
-  return finish(turn, at + 12 + data.length, 0, ede);
+  const at = startReply(context, 0, authoritative);
+  writeRecord(context.out, at, type, ttlSeconds, data);
+  context.out[context.outStart + 7] = 1;
+  return finish(context, at + 12 + data.length, 0, ede);
 }
 
 /**
@@ -105,13 +105,13 @@ export function writeOne(
  * @param fixedTtl    instead, the TTL of every record; -1 for none
  */
 export function writeAnswer(
-  turn: Turn,
+  context: QueryContext,
   answer: Answer,
   ageSeconds: number,
   fixedTtl: number,
   ede: number,
 ): number {
-  return writeBehind(turn, null, answer, ageSeconds, fixedTtl, ede);
+  return writeAfterAliases(context, null, answer, ageSeconds, fixedTtl, ede);
 }
 
 /**
@@ -119,20 +119,21 @@ export function writeAnswer(
  *
  * @param chain  null for none
  */
-export function writeBehind(
-  turn: Turn,
+export function writeAfterAliases(
+  context: QueryContext,
   chain: AliasChain | null,
   answer: Answer,
   ageSeconds: number,
   fixedTtl: number,
   ede: number,
 ): number {
-  const { out, outStart, query } = turn;
-  const chainAt = startReply(turn, answer.rcode, false);
+  const { out, outStart, query } = context;
+  const chainAt = startReply(context, answer.rcode, false);
   const bodyAt = chainAt + (chain === null ? 0 : chain.length);
-  const optBytes = query.hasEdns ? OPT_BYTES + optionBytes(turn, ede) : 0;
+  const optBytes = query.hasEdns ? OPT_BYTES + optionBytes(context, ede) : 0;
   const total = bodyAt - outStart + answer.bodyLength + optBytes;
-  if (answer.isTruncated || total > turn.limitBytes) return truncate(turn, chainAt, answer.rcode);
+  if (answer.isTruncated || total > context.limitBytes)
+    return truncate(context, chainAt, answer.rcode);
   if (chain !== null) copyBytes(chain.bytes, 0, out, chainAt, chain.length);
   writeUint16(out, outStart + 6, answer.answerCount + (chain === null ? 0 : chain.count));
   writeUint16(out, outStart + 8, answer.authorityCount);
@@ -143,7 +144,7 @@ export function writeBehind(
   }
   copyBytes(answer.bytes, answer.bodyAt, out, bodyAt, answer.bodyLength);
   if (ageSeconds !== 0 || fixedTtl >= 0) ageTtls(out, bodyAt, answer, ageSeconds, fixedTtl);
-  return finish(turn, bodyAt + answer.bodyLength, answer.rcode, ede);
+  return finish(context, bodyAt + answer.bodyLength, answer.rcode, ede);
 }
 
 /**
@@ -153,14 +154,14 @@ export function writeBehind(
  * @param chain  null for none: the question name owns the records
  */
 export function writeRecords(
-  turn: Turn,
+  context: QueryContext,
   chain: AliasChain | null,
   records: readonly RewriteRecord[],
   authoritative: boolean,
   ede: number,
 ): number {
-  const { out, outStart, query } = turn;
-  const chainAt = startReply(turn, 0, authoritative);
+  const { out, outStart, query } = context;
+  const chainAt = startReply(context, 0, authoritative);
   let at = chainAt;
   let count = 0;
   if (chain !== null) {
@@ -168,30 +169,31 @@ export function writeRecords(
     at += chain.length;
     count = chain.count;
   }
-  const optBytes = query.hasEdns ? OPT_BYTES + optionBytes(turn, ede) : 0;
+  const optBytes = query.hasEdns ? OPT_BYTES + optionBytes(context, ede) : 0;
   for (const { type, ttl, rdata } of records) {
     if (type !== query.type) continue;
     const next = at + 12 + rdata.length;
-    if (next - outStart + optBytes > turn.limitBytes) return truncate(turn, chainAt, 0);
+    if (next - outStart + optBytes > context.limitBytes) return truncate(context, chainAt, 0);
     writeRecord(out, at, type, ttl, rdata);
     if (chain !== null) writeUint16(out, at, 0xc000 | chain.targetAt);
     at = next;
     count++;
   }
   writeUint16(out, outStart + 6, count);
-  return finish(turn, at, 0, ede);
+  return finish(context, at, 0, ede);
 }
 
 /** Nothing but the hint to ask over TCP. */
-export function writeTruncated(turn: Turn): number {
-  return truncate(turn, startReply(turn, 0, false), 0);
+export function writeTruncated(context: QueryContext): number {
+  return truncate(context, startReply(context, 0, false), 0);
 }
 
 /** Header, question and OPT with TC set: the client asks again over TCP. RFC 2181 §9. */
-function truncate(turn: Turn, bodyAt: number, rcode: number): number {
-  turn.isTruncated = true;
-  turn.out[turn.outStart + 2] = (turn.out[turn.outStart + 2] as number) | FLAG.truncated;
-  return finish(turn, bodyAt, rcode, EDE.none);
+function truncate(context: QueryContext, bodyAt: number, rcode: number): number {
+  context.isTruncated = true;
+  context.out[context.outStart + 2] =
+    (context.out[context.outStart + 2] as number) | FLAG.truncated;
+  return finish(context, bodyAt, rcode, EDE.none);
 }
 
 function ageTtls(
@@ -215,11 +217,11 @@ function ageTtls(
 }
 
 /** Writes header and question. Returns the offset behind them. */
-function startReply(turn: Turn, rcode: number, authoritative: boolean): number {
-  const { out, outStart: at, query } = turn;
+function startReply(context: QueryContext, rcode: number, authoritative: boolean): number {
+  const { out, outStart: at, query } = context;
   const { packet, start } = query;
   const copiedHigh = query.flagsHigh & (FLAG.opcode | FLAG.recursionDesired);
-  turn.rcode = rcode;
+  context.rcode = rcode;
   out[at] = packet[start] as number;
   out[at + 1] = packet[start + 1] as number;
   out[at + 2] = FLAG.response | copiedHigh | (authoritative ? FLAG.authoritative : 0);
@@ -251,8 +253,8 @@ function writeRecord(
  * Appends OPT when the query had one, with DO copied (RFC 3225 §3) and the upper bits of the
  * response code, and counts it. Returns the length of the whole answer.
  */
-function finish(turn: Turn, end: number, rcode: number, ede: number): number {
-  const { out, outStart, query } = turn;
+function finish(context: QueryContext, end: number, rcode: number, ede: number): number {
+  const { out, outStart, query } = context;
   if (!query.hasEdns) return end - outStart;
   let optionAt = end + OPT_BYTES;
   out[end] = 0;
@@ -261,8 +263,8 @@ function finish(turn: Turn, end: number, rcode: number, ede: number): number {
   out[end + 5] = rcode >>> 4;
   out[end + 6] = 0;
   writeUint16(out, end + 7, query.dnssecOk ? 0x8000 : 0);
-  writeUint16(out, end + 9, optionBytes(turn, ede));
-  if (query.hasKeepalive && turn.transport === 'tcp') {
+  writeUint16(out, end + 9, optionBytes(context, ede));
+  if (query.hasKeepalive && context.transport === 'tcp') {
     optionAt = writeShort(out, optionAt, OPTION_KEEPALIVE, KEEPALIVE_TIMEOUT);
   }
   if (ede !== EDE.none) optionAt = writeShort(out, optionAt, OPTION_EDE, ede);
@@ -273,8 +275,8 @@ function finish(turn: Turn, end: number, rcode: number, ede: number): number {
 }
 
 /** Bytes of the options that `finish` writes. */
-function optionBytes(turn: Turn, ede: number): number {
-  const hasKeepalive = turn.query.hasKeepalive && turn.transport === 'tcp';
+function optionBytes(context: QueryContext, ede: number): number {
+  const hasKeepalive = context.query.hasKeepalive && context.transport === 'tcp';
   return (ede === EDE.none ? 0 : EDE_OPTION_BYTES) + (hasKeepalive ? KEEPALIVE_OPTION_BYTES : 0);
 }
 

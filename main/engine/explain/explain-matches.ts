@@ -9,7 +9,7 @@ import { REASON } from '../../contract/outcome.ts';
 import type { MatchContext } from '../filter/match-context.ts';
 import { readName } from '../../dns/name.ts';
 import type { NameView } from '../../dns/name.ts';
-import type { Policy } from '../filter/policy.ts';
+import type { EngineConfig } from '../filter/engine-config.ts';
 import type { PolicyTable, TableEntry } from '../filter/policy-table.ts';
 import {
   RULE_ALLOW,
@@ -51,16 +51,17 @@ export interface ExplainedMatch {
 
 /** @param verdict  of `decide` about the same name just now; VERDICT_NONE when nothing of it counts */
 export function collectMatches(
-  policy: Policy,
+  config: EngineConfig,
   view: NameView,
-  context: MatchContext,
+  matchContext: MatchContext,
   verdict: Verdict,
 ): ExplainedMatch[] {
-  const { firstRules, rules, lists, policies, services } = policy;
-  const { profile } = context;
-  const deciding = decidingRules(policy, verdict, context);
-  const entry = isByPolicy(verdict) || verdict === VERDICT_SERVICE_BLOCK ? context.entry : null;
-  const seen = { view, context };
+  const { priorityRules: firstRules, rules, lists, policies, services } = config;
+  const { profile } = matchContext;
+  const deciding = decidingRules(config, verdict, matchContext);
+  const entry =
+    isByPolicy(verdict) || verdict === VERDICT_SERVICE_BLOCK ? matchContext.entry : null;
+  const seen = { view, matchContext };
   return [
     ...(firstRules ? ofRules('first', firstRules, seen, deciding) : []),
     ...(profile.rules ? ofRules('client', profile.rules, seen, deciding) : []),
@@ -73,16 +74,16 @@ export function collectMatches(
 
 interface Seen {
   readonly view: NameView;
-  readonly context: MatchContext;
+  readonly matchContext: MatchContext;
 }
 
 function ofRules(
   layer: ExplainedMatch['layer'],
   rules: RuleSet,
-  { view, context }: Seen,
+  { view, matchContext }: Seen,
   deciding: RuleSet | null,
 ): ExplainedMatch[] {
-  return collect(rules, view, context).map(({ match, obstacle }) => ({
+  return collect(rules, view, matchContext).map(({ match, obstacle }) => ({
     ...{ layer, obstacle, applies: obstacle === '', reason: REASON.none },
     ...{ listId: match.listId, line: match.line, rewrite: match.rewrite },
     action: isAllow(match.rank) ? 'allow' : match.rewrite === null ? 'block' : 'redirect',
@@ -96,13 +97,13 @@ function ofRules(
 function ofTable(
   layer: ExplainedMatch['layer'],
   table: PolicyTable,
-  { view, context }: Seen,
+  { view, matchContext }: Seen,
   mask: Uint8Array,
   winner: TableEntry | null,
 ): ExplainedMatch[] {
   const all = new Uint8Array(table.entries.length).fill(1);
   const found = new Map<number, number>();
-  table.forEachMatch(view, context, all, (index, labels) => {
+  table.forEachMatch(view, matchContext, all, (index, labels) => {
     if (!found.has(index)) found.set(index, labels);
   });
   return [...found]
@@ -137,10 +138,10 @@ interface Found {
 }
 
 /** Those that apply, then those that do not. */
-function collect(rules: RuleSet, view: NameView, context: MatchContext): Found[] {
+function collect(rules: RuleSet, view: NameView, matchContext: MatchContext): Found[] {
   const found: Found[] = [];
-  rules.forEachMatch(view, context, (match) => found.push({ match, obstacle: '' }));
-  rules.forEachFitting(view, context, (match, obstacle) => {
+  rules.forEachMatch(view, matchContext, (match) => found.push({ match, obstacle: '' }));
+  rules.forEachFitting(view, matchContext, (match, obstacle) => {
     if (obstacle !== '') found.push({ match: { ...match, won: false }, obstacle });
   });
   return found;

@@ -25,7 +25,7 @@ const BEHIND_NAME_BYTES = 4;
  *
  * @param query  the message that it answers
  */
-export function writeKeptReply(query: Uint8Array, item: CachedItem): Uint8Array {
+export function writeCachedReply(query: Uint8Array, item: CachedItem): Uint8Array {
   const questionEnd = skipName(query, HEADER_BYTES, query.length) + BEHIND_NAME_BYTES;
   const records = item.records.map(writeKeptRecord).filter((record) => record !== null);
   const reply = Buffer.concat([query.subarray(0, questionEnd), ...records]);

@@ -11,7 +11,7 @@ import { LIMITS } from '../../contract/limits.ts';
 import { OUTCOME, REASON, type Outcome, type Reason } from '../../contract/outcome.ts';
 import { Engine } from '../engine.ts';
 import { readName } from '../../dns/name.ts';
-import { LIST_ID_NONE, type Policy } from '../filter/policy.ts';
+import { LIST_ID_NONE, type EngineConfig } from '../filter/engine-config.ts';
 import type { Client, ExchangeResult, LogFacts } from '../query/ports.ts';
 import { FLAG, HEADER_BYTES, readUint16, skipName } from '../../dns/wire.ts';
 
@@ -50,7 +50,7 @@ const BEHIND_NAME_BYTES = 4;
  * @param kept     asked for the answers that the engine wants from upstream
  */
 export function rehearse(
-  policy: Policy,
+  config: EngineConfig,
   packet: Uint8Array,
   address: Uint8Array,
   kept: Keeper = () => null,
@@ -67,7 +67,7 @@ export function rehearse(
     counters: { slots: new Float64Array(COUNTER_BLOCK_SLOTS) },
     cacheBytesMax: CACHE_BYTES,
   });
-  engine.setPolicy({ ...policy, logMode: 'full', cache: { ...policy.cache, entriesMax: 0 } });
+  engine.setPolicy({ ...config, logMode: 'full', cache: { ...config.cache, entriesMax: 0 } });
   let answer: Uint8Array | null = null;
   const client: Client = {
     ...{ address, port: CLIENT_PORT, transport: 'tcp' },

@@ -13,7 +13,7 @@ import { rehearse, type Keeper, type Rehearsal } from './explain-run.ts';
 import { collectMatches, type ExplainedMatch } from './explain-matches.ts';
 import type { MatchContext } from '../filter/match-context.ts';
 import { readName, writeName } from '../../dns/name.ts';
-import type { Policy } from '../filter/policy.ts';
+import type { EngineConfig } from '../filter/engine-config.ts';
 import type { Query } from '../query/query.ts';
 import { typeNumber } from '../../dns/record-type.ts';
 import {
@@ -23,8 +23,8 @@ import {
   zoneKind,
   zoneLabels,
 } from '../../dns/special-zones.ts';
-import { knowClient } from '../steps/client.ts';
-import { Turn } from '../query/turn.ts';
+import { identifyClient } from '../steps/client.ts';
+import { QueryContext } from '../query/query-context.ts';
 import {
   decide,
   isBlock,
@@ -38,7 +38,7 @@ import {
 import { CLASS, HEADER_BYTES, writeUint16 } from '../../dns/wire.ts';
 
 export interface ExplainedQuestion {
-  readonly policy: Policy;
+  readonly config: EngineConfig;
   /** Presentation form, any letter case, trailing dot or not. */
   readonly name: string;
   /** Mnemonic, TYPE123 or number. */
@@ -66,36 +66,36 @@ export interface Explanation {
   /** Layer by layer in the order in which they decide; in a layer the most specific first. */
   readonly matches: readonly ExplainedMatch[];
   /** Of the client; for `judge`. */
-  readonly context: MatchContext;
+  readonly matchContext: MatchContext;
 }
 
 /** @throws AppError ARGUMENT_INVALID when name or type cannot be read */
-export function explain({ policy, name, type, address, kept }: ExplainedQuestion): Explanation {
+export function explain({ config, name, type, address, kept }: ExplainedQuestion): Explanation {
   const packet = writeQuestion(name, type);
-  const turn = new Turn();
-  const { query, context } = turn;
+  const context = new QueryContext();
+  const { query, matchContext } = context;
   query.read(packet, 0, packet.length);
-  turn.address = address;
-  knowClient(turn, policy);
-  const now = rehearse(policy, packet, address, kept);
-  const isOn = policy.filtering && context.profile.filtering;
-  const filtered = isOn ? now : rehearse(switchedOn(policy, context), packet, address, kept);
-  const verdict = decide(policy, query, context);
+  context.address = address;
+  identifyClient(context, config);
+  const now = rehearse(config, packet, address, kept);
+  const isOn = config.filtering && matchContext.profile.filtering;
+  const filtered = isOn ? now : rehearse(switchedOn(config, matchContext), packet, address, kept);
+  const verdict = decide(config, query, matchContext);
   const isOverruled =
     filtered.reason === REASON.specialName || filtered.reason === REASON.localRecord;
   return {
     name: suffixOf(query, query.labelCount),
-    ...{ type: query.type, now, filtered, isOn, verdict, context },
+    ...{ type: query.type, now, filtered, isOn, verdict, matchContext },
     decision: decisionOf(now),
     special: now.reason === REASON.specialName ? describeSpecial(query) : '',
-    matches: collectMatches(policy, query, context, isOverruled ? VERDICT_NONE : verdict),
+    matches: collectMatches(config, query, matchContext, isOverruled ? VERDICT_NONE : verdict),
   };
 }
 
 /** The policy as if filtering were on, for everybody and for this client. */
-function switchedOn(policy: Policy, { profile }: MatchContext): Policy {
+function switchedOn(config: EngineConfig, { profile }: MatchContext): EngineConfig {
   const everybody = { ...profile, filtering: true };
-  return { ...policy, filtering: true, clients: null, everybody };
+  return { ...config, filtering: true, clients: null, everybody };
 }
 
 function decisionOf({ outcome, reason }: Rehearsal): Explanation['decision'] {
@@ -115,7 +115,7 @@ function isOwn(reason: number): boolean {
   return reason === REASON.specialName || reason === REASON.localRecord || reason === REASON.none;
 }
 
-/** What the filter says of a name that the answer leads to; see steps/second-look.ts. */
+/** What the filter says of a name that the answer leads to; see steps/response-filter.ts. */
 export interface TargetVerdict {
   readonly isBlocked: boolean;
   /** The rules that name it; the deciding one has `won`. */
@@ -124,14 +124,14 @@ export interface TargetVerdict {
   readonly spared: '' | 'user' | 'list';
 }
 
-export function judge(policy: Policy, found: Explanation, target: string): TargetVerdict {
-  const { context } = found;
+export function judge(config: EngineConfig, found: Explanation, target: string): TargetVerdict {
+  const { matchContext } = found;
   const packet = writeQuestion(target, String(found.type));
-  const { query } = new Turn();
+  const { query } = new QueryContext();
   query.read(packet, 0, packet.length);
-  const verdict = decide(policy, query, context);
-  const isRedirect = isByTable(verdict) && context.entry?.action === 'redirect';
-  const matches = collectMatches(policy, query, context, verdict);
+  const verdict = decide(config, query, matchContext);
+  const isRedirect = isByTable(verdict) && matchContext.entry?.action === 'redirect';
+  const matches = collectMatches(config, query, matchContext, verdict);
   if (!isBlock(verdict) || isRedirect) return { isBlocked: false, matches, spared: '' };
   const spared = sparedBy(found, verdict);
   return { isBlocked: spared === '' && found.isOn, matches, spared };

@@ -8,7 +8,7 @@
  * without policies for some clients only, there is no such table and everybody has one profile.
  */
 import { HASH_SEED, hashByte, hashMix } from '../../dns/name.ts';
-import type { Network } from './policy.ts';
+import type { Network } from './engine-config.ts';
 import type { RuleSet } from './rule-set.ts';
 
 export interface ClientProfile {

@@ -1,7 +1,7 @@
 /**
  * What a rule's conditions are compared with, beside the name: the type asked for, and who asks.
  *
- * One object per data-plane thread (it lies in the Turn), refilled for each query; explain.ts makes
+ * One object per data-plane thread (it lies in the context), refilled for each query; explain.ts makes
  * one of its own. Allocates nothing after that.
  */
 import { NO_PROFILE, type ClientProfile } from './client-profile.ts';
@@ -45,25 +45,25 @@ export function createMatchContext(): MatchContext {
 }
 
 /** Takes a question's type and its client's address, 16 bytes; any other size means unknown. */
-export function fillContext(context: MatchContext, type: number, address: Uint8Array): void {
-  context.type = type;
+export function fillContext(matchContext: MatchContext, type: number, address: Uint8Array): void {
+  matchContext.type = type;
   if (address.length === ADDRESS_BYTES) {
-    copyBytes(address, 0, context.clientAddress, 0, ADDRESS_BYTES);
+    copyBytes(address, 0, matchContext.clientAddress, 0, ADDRESS_BYTES);
   } else {
-    context.clientAddress.fill(0);
+    matchContext.clientAddress.fill(0);
   }
 }
 
 /** Takes over what holds for a client. */
-export function takeProfile(context: MatchContext, profile: ClientProfile): void {
-  if (context.profile === profile) return;
-  context.profile = profile;
-  context.clientNames = profile.names;
-  context.clientTags = profile.tags;
-  context.listMask = profile.listMask;
+export function takeProfile(matchContext: MatchContext, profile: ClientProfile): void {
+  if (matchContext.profile === profile) return;
+  matchContext.profile = profile;
+  matchContext.clientNames = profile.names;
+  matchContext.clientTags = profile.tags;
+  matchContext.listMask = profile.listMask;
 }
 
 /** Whether a list applies to the client of this context. */
-export function appliesTo(context: MatchContext, listId: number): boolean {
-  return context.listMask === null || context.listMask[listId] === 1;
+export function appliesTo(matchContext: MatchContext, listId: number): boolean {
+  return matchContext.listMask === null || matchContext.listMask[listId] === 1;
 }

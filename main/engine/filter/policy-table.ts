@@ -85,14 +85,14 @@ export class PolicyTable {
    * @returns     its index, -1 for none; sets `labels`
    * Cost: a look at the Bloom filter for each label; no allocation (bench/micro/policies.bench.ts).
    */
-  match(view: NameView, context: MatchContext, mask: Uint8Array): number {
+  match(view: NameView, matchContext: MatchContext, mask: Uint8Array): number {
     this.labels = 0;
     let best = this.nameCount === 0 ? -1 : this.#matchNames(view, mask);
     for (let index = 0; index < this.#patterns.length; index++) {
       const owner = this.#patternOwners[index] as number;
       if (best >= 0 && owner > best) break;
       if (mask[owner] !== 1 || owner === best) continue;
-      if ((this.#patterns[index] as RuleSet).match(view, context) === RULE_NONE) continue;
+      if ((this.#patterns[index] as RuleSet).match(view, matchContext) === RULE_NONE) continue;
       best = owner;
       this.labels = 0;
       break;
@@ -103,7 +103,7 @@ export class PolicyTable {
   /** Visits each policy that speaks of the name, in no order. For explanations. */
   forEachMatch(
     view: NameView,
-    context: MatchContext,
+    matchContext: MatchContext,
     mask: Uint8Array,
     visit: (index: number, labels: number) => void,
   ): void {
@@ -119,7 +119,7 @@ export class PolicyTable {
     }
     for (const [index, owner] of this.#patternOwners.entries()) {
       const patterns = this.#patterns[index] as RuleSet;
-      if (mask[owner] === 1 && patterns.match(view, context) !== RULE_NONE) visit(owner, 0);
+      if (mask[owner] === 1 && patterns.match(view, matchContext) !== RULE_NONE) visit(owner, 0);
     }
   }
 

@@ -161,11 +161,11 @@ export class RuleSet {
    * Cost: one probe per suffix, and with patterns two per byte; no allocation
    * (bench/micro/domain-table.bench.ts, bench/micro/patterns.bench.ts).
    */
-  match(view: NameView, context: MatchContext): number {
+  match(view: NameView, matchContext: MatchContext): number {
     this.#forget();
-    if (this.#canUndo) this.#findUndone(view, context);
+    if (this.#canUndo) this.#findUndone(view, matchContext);
     this.#pass = PASS_RANK;
-    this.#walk(view, context);
+    this.#walk(view, matchContext);
     return this.#rank;
   }
 
@@ -175,11 +175,15 @@ export class RuleSet {
   }
 
   /** Visits every rule that a name meets: names, most specific first, then patterns. Allocates. */
-  forEachMatch(view: NameView, context: MatchContext, visit: (match: RuleMatch) => void): void {
-    const won = this.match(view, context);
+  forEachMatch(
+    view: NameView,
+    matchContext: MatchContext,
+    visit: (match: RuleMatch) => void,
+  ): void {
+    const won = this.match(view, matchContext);
     const { listId, line, labels } = this;
     this.#pass = PASS_VISIT;
-    this.#walk(view, context);
+    this.#walk(view, matchContext);
     let isTold = false;
     for (const match of this.#visited.splice(0)) {
       const isWon: boolean =
@@ -199,13 +203,13 @@ export class RuleSet {
    */
   forEachFitting(
     view: NameView,
-    context: MatchContext,
+    matchContext: MatchContext,
     visit: (match: Omit<RuleMatch, 'won'>, obstacle: RuleObstacle) => void,
   ): void {
-    if (this.#canUndo) this.#findUndone(view, context);
+    if (this.#canUndo) this.#findUndone(view, matchContext);
     this.#pass = PASS_FITTING;
     this.#obstacles.length = 0;
-    this.#walk(view, context);
+    this.#walk(view, matchContext);
     for (const [index, match] of this.#visited.splice(0).entries()) {
       visit(match, this.#obstacles[index] ?? '');
     }
@@ -217,7 +221,7 @@ export class RuleSet {
    * @param address  16 bytes, IPv4 as ::ffff:a.b.c.d
    * @returns        false in one comparison when there are no such rules; else sets the winner
    */
-  blocksAddress(address: Uint8Array, context: MatchContext): boolean {
+  blocksAddress(address: Uint8Array, matchContext: MatchContext): boolean {
     if (this.#addresses === null || this.#program === null) return false;
     this.#forget();
     this.#closestCount = 0;
@@ -226,8 +230,8 @@ export class RuleSet {
       const tag = triggers.tagOf(slot);
       if (!this.#isClosest(tag, triggers.bitsOf(slot))) continue;
       const terms = this.#program.termsAt(triggers.termsOf(slot));
-      if (!appliesTo(context, tag & 0xffff)) continue;
-      if (terms !== null && !terms.hold(null, context)) continue;
+      if (!appliesTo(matchContext, tag & 0xffff)) continue;
+      if (terms !== null && !terms.hold(null, matchContext)) continue;
       const rank = rankOf(tag >>> 16);
       if (rank <= this.#rank) continue;
       this.#win(rank, tag & 0xffff, triggers.lineOf(slot), 0, terms);
@@ -245,16 +249,16 @@ export class RuleSet {
     this.#wonPattern = NO_PATTERN;
   }
 
-  #findUndone(view: NameView, context: MatchContext): void {
+  #findUndone(view: NameView, matchContext: MatchContext): void {
     this.#undone.length = 0;
     this.#pass = PASS_UNDO;
-    this.#walk(view, context);
+    this.#walk(view, matchContext);
   }
 
   /** Shows every rule whose name or pattern fits to `#consider`. */
-  #walk(view: NameView, context: MatchContext): void {
+  #walk(view: NameView, matchContext: MatchContext): void {
     this.#closestCount = 0;
-    if (this.nameCount > 0) this.#walkNames(view, context);
+    if (this.nameCount > 0) this.#walkNames(view, matchContext);
     if (this.#patterns === null || this.#program === null) return;
     const program = this.#program;
     const { patterns } = program.parts;
@@ -264,21 +268,21 @@ export class RuleSet {
       const tag = patterns[pattern * PATTERN_WORDS] as number;
       const line = patterns[pattern * PATTERN_WORDS + 1] as number;
       if (!this.#isClosest(tag, 0) && this.#pass !== PASS_FITTING) continue;
-      this.#consider(tag, line, 0, program.patternTerms(pattern), pattern, view, context);
+      this.#consider(tag, line, 0, program.patternTerms(pattern), pattern, view, matchContext);
     }
   }
 
-  #walkNames(view: NameView, context: MatchContext): void {
+  #walkNames(view: NameView, matchContext: MatchContext): void {
     const table = this.#table;
     const last = table.prepare(view);
     for (let label = 0; label <= last; label++) {
       const entry = table.find(view, label);
-      if (entry >= 0) this.#walkEntries(entry, label, view, context);
+      if (entry >= 0) this.#walkEntries(entry, label, view, matchContext);
     }
   }
 
   /** Shows the entries of one listed name. */
-  #walkEntries(first: number, label: number, view: NameView, context: MatchContext): void {
+  #walkEntries(first: number, label: number, view: NameView, matchContext: MatchContext): void {
     const table = this.#table;
     const labels = view.labelCount - label;
     for (let entry = first; ; entry++) {
@@ -291,7 +295,7 @@ export class RuleSet {
           terms = this.#program.ruleTerms(line);
           line = this.#program.ruleLine(line);
         }
-        this.#consider(tag, line, labels, terms, NO_PATTERN, view, context);
+        this.#consider(tag, line, labels, terms, NO_PATTERN, view, matchContext);
       }
       if ((flags & FLAG_MORE) === 0) return;
     }
@@ -330,16 +334,16 @@ export class RuleSet {
     terms: RuleTerms | null,
     pattern: number,
     view: NameView,
-    context: MatchContext,
+    matchContext: MatchContext,
   ): void {
     if (this.#pass === PASS_FITTING) {
       if (terms !== null && terms.undo !== null) return;
       this.#visit(tag, line, labels, terms, pattern);
-      this.#obstacles.push(this.#obstacleOf(tag, labels, terms, view, context));
+      this.#obstacles.push(this.#obstacleOf(tag, labels, terms, view, matchContext));
       return;
     }
-    if (!appliesTo(context, tag & 0xffff)) return;
-    if (terms !== null && !this.#isInForce(terms, view, context)) return;
+    if (!appliesTo(matchContext, tag & 0xffff)) return;
+    if (terms !== null && !this.#isInForce(terms, view, matchContext)) return;
     if (this.#pass === PASS_UNDO) return;
     const flags = tag >>> 16;
     const rank = rankOf(flags);
@@ -373,12 +377,12 @@ export class RuleSet {
     labels: number,
     terms: RuleTerms | null,
     view: NameView,
-    context: MatchContext,
+    matchContext: MatchContext,
   ): RuleObstacle {
-    if (!appliesTo(context, tag & 0xffff)) return 'list';
+    if (!appliesTo(matchContext, tag & 0xffff)) return 'list';
     if (!this.#isClosest(tag, labels)) return 'closer';
-    if (terms === null || this.#isInForce(terms, view, context)) return '';
-    return terms.hold(view, context) ? 'undone' : 'condition';
+    if (terms === null || this.#isInForce(terms, view, matchContext)) return '';
+    return terms.hold(view, matchContext) ? 'undone' : 'condition';
   }
 
   /** Whether a rule of the winner's rank is to win in its place. */
@@ -389,8 +393,8 @@ export class RuleSet {
   }
 
   /** Whether the conditions hold, and the rule is one that decides. Notes what it undoes. */
-  #isInForce(terms: RuleTerms, view: NameView, context: MatchContext): boolean {
-    if (!terms.hold(view, context)) return false;
+  #isInForce(terms: RuleTerms, view: NameView, matchContext: MatchContext): boolean {
+    if (!terms.hold(view, matchContext)) return false;
     if (terms.undo !== null) {
       if (this.#pass === PASS_UNDO) this.#undone.push(terms.undo);
       return false;

@@ -108,13 +108,13 @@ export class RuleTerms {
    * Whether all conditions hold. An answer with another name is none for that name itself, so that
    * `||a.example^$dnsrewrite=www.a.example` leads somewhere. Allocates nothing.
    */
-  hold(view: NameView | null, context: MatchContext): boolean {
-    if (this.#types !== null && !this.#types.includes(context.type)) return false;
-    if (this.#notTypes?.includes(context.type) === true) return false;
-    if (this.#clients !== null && !isAmong(context, this.#clients)) return false;
-    if (this.#notClients !== null && isAmong(context, this.#notClients)) return false;
-    if (this.#tags !== null && !shareOne(context.clientTags, this.#tags)) return false;
-    if (this.#notTags !== null && shareOne(context.clientTags, this.#notTags)) return false;
+  hold(view: NameView | null, matchContext: MatchContext): boolean {
+    if (this.#types !== null && !this.#types.includes(matchContext.type)) return false;
+    if (this.#notTypes?.includes(matchContext.type) === true) return false;
+    if (this.#clients !== null && !isAmong(matchContext, this.#clients)) return false;
+    if (this.#notClients !== null && isAmong(matchContext, this.#notClients)) return false;
+    if (this.#tags !== null && !shareOne(matchContext.clientTags, this.#tags)) return false;
+    if (this.#notTags !== null && shareOne(matchContext.clientTags, this.#notTags)) return false;
     return view === null || this.#speaksOf(view);
   }
 
@@ -124,10 +124,10 @@ export class RuleTerms {
   }
 }
 
-function isAmong(context: MatchContext, { names, networks }: Clients): boolean {
-  if (shareOne(context.clientNames, names)) return true;
+function isAmong(matchContext: MatchContext, { names, networks }: Clients): boolean {
+  if (shareOne(matchContext.clientNames, names)) return true;
   for (const { bytes, bits } of networks) {
-    if (hasPrefix(context.clientAddress, bytes, bits)) return true;
+    if (hasPrefix(matchContext.clientAddress, bytes, bits)) return true;
   }
   return false;
 }

@@ -9,12 +9,12 @@
  * policies the order of policy-table.ts. "Services" are blocked services, safe search and bypass
  * prevention.
  *
- * Used by steps/filter.ts for the name that was asked, by steps/second-look.ts for the names an
+ * Used by steps/filter.ts for the name that was asked, by steps/response-filter.ts for the names an
  * answer leads to, and by explain.ts, so that the three cannot disagree. Allocates nothing.
  */
 import type { NameView } from '../../dns/name.ts';
 import type { MatchContext } from './match-context.ts';
-import { LIST_ID_RULES, type Policy } from './policy.ts';
+import { LIST_ID_RULES, type EngineConfig } from './engine-config.ts';
 import type { PolicyTable, TableEntry } from './policy-table.ts';
 import {
   RULE_ALLOW,
@@ -41,8 +41,8 @@ export const VERDICT_POLICY_ALLOW = 8;
 /** As VERDICT_POLICY_BLOCK, for services. */
 export const VERDICT_SERVICE_BLOCK = 9;
 /** By a rule that is temporary or names its clients. */
-export const VERDICT_FIRST_BLOCK = 10;
-export const VERDICT_FIRST_ALLOW = 11;
+export const VERDICT_PRIORITY_BLOCK = 10;
+export const VERDICT_PRIORITY_ALLOW = 11;
 export type Verdict =
   | typeof VERDICT_NONE
   | typeof VERDICT_LIST_BLOCK
@@ -54,34 +54,35 @@ export type Verdict =
   | typeof VERDICT_POLICY_BLOCK
   | typeof VERDICT_POLICY_ALLOW
   | typeof VERDICT_SERVICE_BLOCK
-  | typeof VERDICT_FIRST_BLOCK
-  | typeof VERDICT_FIRST_ALLOW;
+  | typeof VERDICT_PRIORITY_BLOCK
+  | typeof VERDICT_PRIORITY_ALLOW;
 
 /** The winning verdict. Details stay in the fields of the rule set, or in the context. */
-export function decide(policy: Policy, view: NameView, context: MatchContext): Verdict {
-  const first = policy.firstRules;
-  const byFirst = first ? first.match(view, context) : RULE_NONE;
-  if (byFirst !== RULE_NONE) return isAllow(byFirst) ? VERDICT_FIRST_ALLOW : VERDICT_FIRST_BLOCK;
-  const own = context.profile.rules;
-  const byOwn = own === null ? RULE_NONE : own.match(view, context);
+export function decide(config: EngineConfig, view: NameView, matchContext: MatchContext): Verdict {
+  const first = config.priorityRules;
+  const byFirst = first ? first.match(view, matchContext) : RULE_NONE;
+  if (byFirst !== RULE_NONE)
+    return isAllow(byFirst) ? VERDICT_PRIORITY_ALLOW : VERDICT_PRIORITY_BLOCK;
+  const own = matchContext.profile.rules;
+  const byOwn = own === null ? RULE_NONE : own.match(view, matchContext);
   if (byOwn !== RULE_NONE) return isAllow(byOwn) ? VERDICT_CLIENT_ALLOW : VERDICT_CLIENT_BLOCK;
-  const { rules, lists } = policy;
-  const byRules = rules.ruleCount === 0 ? RULE_NONE : rules.match(view, context);
+  const { rules, lists } = config;
+  const byRules = rules.ruleCount === 0 ? RULE_NONE : rules.match(view, matchContext);
   if (byRules !== RULE_NONE) return isAllow(byRules) ? VERDICT_USER_ALLOW : VERDICT_USER_BLOCK;
-  const byPolicies = decideByTables(policy, view, context);
+  const byPolicies = decideByTables(config, view, matchContext);
   if (byPolicies !== VERDICT_NONE) return byPolicies;
-  const byLists = lists.ruleCount === 0 ? RULE_NONE : lists.match(view, context);
+  const byLists = lists.ruleCount === 0 ? RULE_NONE : lists.match(view, matchContext);
   if (byLists === RULE_NONE) return VERDICT_NONE;
   return isAllow(byLists) ? VERDICT_LIST_ALLOW : VERDICT_LIST_BLOCK;
 }
 
-function decideByTables(policy: Policy, view: NameView, context: MatchContext): Verdict {
-  const { policies, services } = policy;
-  const { policyMask, serviceMask } = context.profile;
-  if (policies && ask(policies, view, context, policyMask)) {
-    return isLetThrough(context.entry, view) ? VERDICT_POLICY_ALLOW : VERDICT_POLICY_BLOCK;
+function decideByTables(config: EngineConfig, view: NameView, matchContext: MatchContext): Verdict {
+  const { policies, services } = config;
+  const { policyMask, serviceMask } = matchContext.profile;
+  if (policies && ask(policies, view, matchContext, policyMask)) {
+    return isLetThrough(matchContext.entry, view) ? VERDICT_POLICY_ALLOW : VERDICT_POLICY_BLOCK;
   }
-  return services && ask(services, view, context, serviceMask)
+  return services && ask(services, view, matchContext, serviceMask)
     ? VERDICT_SERVICE_BLOCK
     : VERDICT_NONE;
 }
@@ -108,11 +109,16 @@ function isNameOf(view: NameView, text: string): boolean {
 }
 
 /** Leaves the winner in the context. */
-function ask(table: PolicyTable, view: NameView, context: MatchContext, mask: Uint8Array): boolean {
-  const index = table.match(view, context, mask);
+function ask(
+  table: PolicyTable,
+  view: NameView,
+  matchContext: MatchContext,
+  mask: Uint8Array,
+): boolean {
+  const index = table.match(view, matchContext, mask);
   if (index < 0) return false;
-  context.entry = table.entries[index] ?? null;
-  context.entryLabels = table.labels;
+  matchContext.entry = table.entries[index] ?? null;
+  matchContext.entryLabels = table.labels;
   return true;
 }
 
@@ -126,7 +132,7 @@ export function isBlock(verdict: Verdict): boolean {
     verdict === VERDICT_USER_BLOCK ||
     verdict === VERDICT_LIST_BLOCK ||
     verdict === VERDICT_CLIENT_BLOCK ||
-    verdict === VERDICT_FIRST_BLOCK ||
+    verdict === VERDICT_PRIORITY_BLOCK ||
     isByTable(verdict)
   );
 }
@@ -136,7 +142,7 @@ export function isUserAllow(verdict: Verdict): boolean {
   return (
     verdict === VERDICT_USER_ALLOW ||
     verdict === VERDICT_CLIENT_ALLOW ||
-    verdict === VERDICT_FIRST_ALLOW ||
+    verdict === VERDICT_PRIORITY_ALLOW ||
     verdict === VERDICT_POLICY_ALLOW
   );
 }
@@ -148,23 +154,23 @@ export function isByTable(verdict: Verdict): boolean {
 
 /** The rules that the last `decide` went by, with the winner in its fields; null for none. */
 export function decidingRules(
-  policy: Policy,
+  config: EngineConfig,
   verdict: Verdict,
-  context: MatchContext,
+  matchContext: MatchContext,
 ): RuleSet | null {
   switch (verdict) {
-    case VERDICT_FIRST_ALLOW:
-    case VERDICT_FIRST_BLOCK:
-      return policy.firstRules ?? null;
+    case VERDICT_PRIORITY_ALLOW:
+    case VERDICT_PRIORITY_BLOCK:
+      return config.priorityRules ?? null;
     case VERDICT_CLIENT_ALLOW:
     case VERDICT_CLIENT_BLOCK:
-      return context.profile.rules;
+      return matchContext.profile.rules;
     case VERDICT_USER_ALLOW:
     case VERDICT_USER_BLOCK:
-      return policy.rules;
+      return config.rules;
     case VERDICT_LIST_ALLOW:
     case VERDICT_LIST_BLOCK:
-      return policy.lists;
+      return config.lists;
     default:
       return null;
   }
@@ -172,21 +178,29 @@ export function decidingRules(
 
 /** What the last `decide` wants answered in place of the blocking answer; null for nothing. */
 export function decidingRewrite(
-  policy: Policy,
+  config: EngineConfig,
   verdict: Verdict,
-  context: MatchContext,
+  matchContext: MatchContext,
 ): Rewrite | null {
-  if (isByTable(verdict)) return context.entry?.rewrite ?? null;
-  return decidingRules(policy, verdict, context)?.rewrite ?? null;
+  if (isByTable(verdict)) return matchContext.entry?.rewrite ?? null;
+  return decidingRules(config, verdict, matchContext)?.rewrite ?? null;
 }
 
 /** The list that the last `decide` went by; LIST_ID_RULES for the user's own rules. */
-export function decidingList(policy: Policy, verdict: Verdict, context: MatchContext): number {
-  const rules = decidingRules(policy, verdict, context);
-  return (rules ?? context.entry)?.listId ?? LIST_ID_RULES;
+export function decidingList(
+  config: EngineConfig,
+  verdict: Verdict,
+  matchContext: MatchContext,
+): number {
+  const rules = decidingRules(config, verdict, matchContext);
+  return (rules ?? matchContext.entry)?.listId ?? LIST_ID_RULES;
 }
 
 /** Labels of the listed name that the last `decide` went by; 0 for a pattern. */
-export function decidingLabels(policy: Policy, verdict: Verdict, context: MatchContext): number {
-  return decidingRules(policy, verdict, context)?.labels ?? context.entryLabels;
+export function decidingLabels(
+  config: EngineConfig,
+  verdict: Verdict,
+  matchContext: MatchContext,
+): number {
+  return decidingRules(config, verdict, matchContext)?.labels ?? matchContext.entryLabels;
 }

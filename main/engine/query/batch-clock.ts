@@ -1,6 +1,6 @@
 /**
  * The time that an answer began and ended, read less than twice a packet: reading the clock costs
- * about a tenth of an answer from the cache. Used by the engine and its account (tally.ts).
+ * about a tenth of an answer from the cache. Used by the engine and its account (accounting.ts).
  *
  * Packets that a listener received together share their time of arrival, so that what one waits for
  * those before it counts in its latency. Their ends are read once every few answers.

@@ -18,7 +18,7 @@
  */
 import { LIMITS } from '../../contract/limits.ts';
 import { hashMix } from '../../dns/name.ts';
-import { isIn, type Access, type Network } from '../filter/policy.ts';
+import { isIn, type Access, type Network } from '../filter/engine-config.ts';
 
 export const GATE_OPEN = 0;
 /** Not on the access list. */

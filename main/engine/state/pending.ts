@@ -10,7 +10,7 @@ import type { Reason } from '../../contract/outcome.ts';
 import type { SavedChain } from '../answer/alias-chain.ts';
 import type { ReplyTo } from '../query/ports.ts';
 import type { Query } from '../query/query.ts';
-import type { Turn } from '../query/turn.ts';
+import type { QueryContext } from '../query/query-context.ts';
 
 /** Questions with equal hashes that are told apart; one more is not joined by anybody. */
 const SAME_HASH_MAX = 8;
@@ -30,15 +30,15 @@ export class Waiter {
   /** Aliases of ours that lead from its question to the one in flight; null when it is that. */
   readonly chain: SavedChain | null;
 
-  constructor(turn: Turn, to: ReplyTo, chain: SavedChain | null) {
-    this.packet = turn.query.compact();
+  constructor(context: QueryContext, to: ReplyTo, chain: SavedChain | null) {
+    this.packet = context.query.compact();
     this.to = to;
-    this.address = turn.address.slice();
-    this.transport = turn.transport;
-    this.startedUs = turn.startedUs;
-    this.reason = turn.reason;
-    this.listId = turn.listId;
-    this.matchedLabels = turn.matchedLabels;
+    this.address = context.address.slice();
+    this.transport = context.transport;
+    this.startedUs = context.startedUs;
+    this.reason = context.reason;
+    this.listId = context.listId;
+    this.matchedLabels = context.matchedLabels;
     this.chain = chain;
   }
 }

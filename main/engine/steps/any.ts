@@ -1,7 +1,7 @@
 /** Step 4 of the pipeline: ANY is answered with one small record. RFC 8482 §4.2. */
 import { OUTCOME, REASON } from '../../contract/outcome.ts';
 import { writeOne } from '../answer/reply.ts';
-import type { Turn } from '../query/turn.ts';
+import type { QueryContext } from '../query/query-context.ts';
 import { CLASS, EDE, TYPE } from '../../dns/wire.ts';
 
 /** CPU "RFC8482", OS "". */
@@ -10,9 +10,9 @@ const HINFO_DATA = Uint8Array.from([7, ...Buffer.from('RFC8482'), 0]);
 const ANY_TTL_SECONDS = 3_600;
 
 /** Answers a question of type ANY; 0 lets every other one pass. */
-export function answerAny(turn: Turn): number {
-  if (turn.query.type !== TYPE.any || turn.query.qclass !== CLASS.internet) return 0;
-  turn.outcome = OUTCOME.local;
-  turn.reason = REASON.none;
-  return writeOne(turn, TYPE.hinfo, ANY_TTL_SECONDS, HINFO_DATA, false, EDE.none);
+export function answerAny(context: QueryContext): number {
+  if (context.query.type !== TYPE.any || context.query.qclass !== CLASS.internet) return 0;
+  context.outcome = OUTCOME.local;
+  context.reason = REASON.none;
+  return writeOne(context, TYPE.hinfo, ANY_TTL_SECONDS, HINFO_DATA, false, EDE.none);
 }

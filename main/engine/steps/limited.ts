@@ -6,7 +6,7 @@
  */
 import { COUNTER } from '../../contract/counters.ts';
 import { OUTCOME, REASON } from '../../contract/outcome.ts';
-import type { Parts } from '../state/parts.ts';
+import type { EngineState } from '../state/engine-state.ts';
 import { QUERY_OK, type QueryStatus } from '../query/query.ts';
 import { writeEmpty, writeTruncated } from '../answer/reply.ts';
 import { EDE, RCODE } from '../../dns/wire.ts';
@@ -17,15 +17,15 @@ const LIMITED = COUNTER.limited;
  * @param status  of the reading of the query
  * @returns       bytes written; 0 for silence
  */
-export function answerLimited(parts: Parts, status: QueryStatus): number {
-  const { turn, tally } = parts;
-  tally.add(LIMITED);
-  const isTcp = turn.transport === 'tcp';
-  if (!isTcp) parts.slips = (parts.slips + 1) & 1;
-  if (!isTcp && parts.slips === 1) return 0;
+export function answerLimited(state: EngineState, status: QueryStatus): number {
+  const { context, accounting } = state;
+  accounting.add(LIMITED);
+  const isTcp = context.transport === 'tcp';
+  if (!isTcp) state.slips = (state.slips + 1) & 1;
+  if (!isTcp && state.slips === 1) return 0;
   if (status !== QUERY_OK) return 0;
-  turn.limitAnswer();
-  turn.outcome = OUTCOME.rejected;
-  turn.reason = REASON.rateLimited;
-  return isTcp ? writeEmpty(turn, RCODE.refused, EDE.prohibited) : writeTruncated(turn);
+  context.limitAnswer();
+  context.outcome = OUTCOME.rejected;
+  context.reason = REASON.rateLimited;
+  return isTcp ? writeEmpty(context, RCODE.refused, EDE.prohibited) : writeTruncated(context);
 }

@@ -9,15 +9,15 @@
  */
 import { OUTCOME } from '../../contract/outcome.ts';
 import { CACHE_FAILED, CACHE_FRESH, tickSeconds } from '../cache/cache.ts';
-import type { Parts } from '../state/parts.ts';
+import type { EngineState } from '../state/engine-state.ts';
 import { writeEmpty, writeNegative, writeRecords } from '../answer/reply.ts';
 import type { Rewrite } from '../filter/rule-set.ts';
 import { findSpecialZone } from '../../dns/special-zones.ts';
-import type { Turn } from '../query/turn.ts';
+import type { QueryContext } from '../query/query-context.ts';
 import { decide, isBlock } from '../filter/verdict.ts';
 import { EDE, RCODE, TYPE } from '../../dns/wire.ts';
 import { writeBlocked, writeRewrite } from './blocked.ts';
-import { writeFollowed } from './followed.ts';
+import { writeWithAliases } from './alias-prefix.ts';
 import { forwardChain } from './forward.ts';
 
 /** Who chose the target of an alias. */
@@ -32,13 +32,18 @@ export type ChosenBy = typeof BY_USER | typeof BY_LIST | typeof BY_RECORD | type
 /**
  * Answers as a rewrite says.
  *
- * @returns  bytes written; LATER; or 0 with turn.isDropped
+ * @returns  bytes written; LATER; or 0 with context.isDropped
  */
-export function answerRewrite(turn: Turn, rewrite: Rewrite, by: ChosenBy, parts: Parts): number {
-  if (rewrite.cname === '') return writeRewrite(turn, rewrite, parts.policy);
-  const ttl = parts.policy.blockingTtlSeconds;
-  if (by === BY_SERVICE && isBinding(turn.query.type)) return writeNoData(turn, ttl);
-  return answerAlias(turn, rewrite.cname, ttl, by, parts);
+export function answerRewrite(
+  context: QueryContext,
+  rewrite: Rewrite,
+  by: ChosenBy,
+  state: EngineState,
+): number {
+  if (rewrite.cname === '') return writeRewrite(context, rewrite, state.config);
+  const ttl = state.config.blockingTtlSeconds;
+  if (by === BY_SERVICE && isBinding(context.query.type)) return writeNoData(context, ttl);
+  return answerAlias(context, rewrite.cname, ttl, by, state);
 }
 
 /** Types that name where and how a service is reached. RFC 9460. */
@@ -46,69 +51,75 @@ function isBinding(type: number): boolean {
   return type === TYPE.https || type === TYPE.svcb;
 }
 
-function writeNoData(turn: Turn, ttl: number): number {
-  turn.outcome = OUTCOME.local;
-  return writeNegative(turn, RCODE.noError, 0, ttl, false, EDE.forgedAnswer);
+function writeNoData(context: QueryContext, ttl: number): number {
+  context.outcome = OUTCOME.local;
+  return writeNegative(context, RCODE.noError, 0, ttl, false, EDE.forgedAnswer);
 }
 
 /** Answers with an alias and the records of its target. As `answerRewrite`. */
 export function answerAlias(
-  turn: Turn,
+  context: QueryContext,
   target: string,
   ttlSeconds: number,
   by: ChosenBy,
-  parts: Parts,
+  state: EngineState,
 ): number {
-  const { chain } = parts;
-  turn.outcome = OUTCOME.local;
-  chain.begin(turn.query);
-  if (!chain.add(turn.query, target, ttlSeconds)) return failChain(turn);
-  if (turn.query.type === TYPE.cname) return writeChainOnly(turn, by, parts);
-  return follow(turn, by, parts);
+  const { chain } = state;
+  context.outcome = OUTCOME.local;
+  chain.begin(context.query);
+  if (!chain.add(context.query, target, ttlSeconds)) return failChain(context);
+  if (context.query.type === TYPE.cname) return writeChainOnly(context, by, state);
+  return follow(context, by, state);
 }
 
 /** Goes on from the last target until something answers. */
-function follow(turn: Turn, by: ChosenBy, parts: Parts): number {
-  const { chain, policy, cache, cached } = parts;
+function follow(context: QueryContext, by: ChosenBy, state: EngineState): number {
+  const { chain, config, cache, cached } = state;
   const { target } = chain;
   for (;;) {
-    const local = policy.records?.find(target) ?? null;
+    const local = config.records?.find(target) ?? null;
     if (local === null) break;
     if (local.target === '') {
-      return writeRecords(turn, chain, local.records, by === BY_RECORD, edeOf(by));
+      return writeRecords(context, chain, local.records, by === BY_RECORD, edeOf(by));
     }
-    if (!chain.add(turn.query, local.target, local.targetTtl)) return failChain(turn);
+    if (!chain.add(context.query, local.target, local.targetTtl)) return failChain(context);
   }
-  if (isKeptIn(parts)) return writeChainOnly(turn, by, parts);
-  if (by === BY_LIST && isBlock(decide(policy, target, turn.context))) {
-    turn.outcome = OUTCOME.blocked;
-    return writeBlocked(turn, policy);
+  if (isKeptIn(state)) return writeChainOnly(context, by, state);
+  if (by === BY_LIST && isBlock(decide(config, target, context.matchContext))) {
+    context.outcome = OUTCOME.blocked;
+    return writeBlocked(context, config);
   }
   const hash = cache.keyHash(target);
-  const status = cache.lookup(target, hash, turn.tick, cached);
+  const status = cache.lookup(target, hash, context.tick, cached);
   if (status === CACHE_FRESH) {
-    return writeFollowed(turn, cached, tickSeconds(cached.storedTick, turn.tick), -1, parts);
+    return writeWithAliases(
+      context,
+      cached,
+      tickSeconds(cached.storedTick, context.tick),
+      -1,
+      state,
+    );
   }
   if (status === CACHE_FAILED) {
-    turn.outcome = OUTCOME.failed;
-    return writeEmpty(turn, RCODE.servFail, EDE.cachedError);
+    context.outcome = OUTCOME.failed;
+    return writeEmpty(context, RCODE.servFail, EDE.cachedError);
   }
-  return forwardChain(turn, hash, parts);
+  return forwardChain(context, hash, state);
 }
 
 /** A special name is not asked upstream, as a target no more than as a question. */
-function isKeptIn({ chain, policy }: Parts): boolean {
+function isKeptIn({ chain, config }: EngineState): boolean {
   if (findSpecialZone(chain.target) === 0) return false;
-  return policy.suffixes === undefined || policy.suffixes.match(chain.target) === 0;
+  return config.suffixes === undefined || config.suffixes.match(chain.target) === 0;
 }
 
-function writeChainOnly(turn: Turn, by: ChosenBy, { chain }: Parts): number {
-  return writeRecords(turn, chain, [], by === BY_RECORD, edeOf(by));
+function writeChainOnly(context: QueryContext, by: ChosenBy, { chain }: EngineState): number {
+  return writeRecords(context, chain, [], by === BY_RECORD, edeOf(by));
 }
 
-function failChain(turn: Turn): number {
-  turn.outcome = OUTCOME.failed;
-  return writeEmpty(turn, RCODE.servFail, EDE.other);
+function failChain(context: QueryContext): number {
+  context.outcome = OUTCOME.failed;
+  return writeEmpty(context, RCODE.servFail, EDE.other);
 }
 
 function edeOf(by: ChosenBy): number {

@@ -13,7 +13,7 @@ import {
 } from '../formats/detect.ts';
 import type { HostName } from '../formats/host-name.ts';
 import { Line, type ReadOptions } from '../formats/line.ts';
-import { REASONS, VERDICT, type Verdict } from '../formats/verdict.ts';
+import { REASONS, LINE_RESULT, type Verdict } from '../formats/line-result.ts';
 import { forEachLine, type ListText } from './list-text.ts';
 import { NO_SINK, type RuleSink, type Terms } from '../formats/rule-sink.ts';
 
@@ -77,7 +77,7 @@ export function parseList(
     line.rewind();
   }
   forEachLine(text, line, () => {
-    tally.count(isComment(line, found) ? VERDICT.comment : boundedParse(line, parse), line);
+    tally.count(isComment(line, found) ? LINE_RESULT.comment : boundedParse(line, parse), line);
     if (line.number % PROGRESS_LINES === 0) onProgress?.(line.number);
     return true;
   });
@@ -116,7 +116,7 @@ class CountingSink implements RuleSink {
   }
 
   #count(verdict: Verdict): Verdict {
-    if (verdict === VERDICT.rule) this.taken++;
+    if (verdict === LINE_RESULT.rule) this.taken++;
     return verdict;
   }
 }
@@ -136,7 +136,7 @@ export function detectFormat(text: Uint8Array | ListText): ListFormat {
 }
 
 function boundedParse(line: Line, parse: (line: Line) => Verdict): Verdict {
-  return line.end - line.start > LIMITS.listLineBytesMax ? VERDICT.lineLength : parse(line);
+  return line.end - line.start > LIMITS.listLineBytesMax ? LINE_RESULT.lineLength : parse(line);
 }
 
 /**
@@ -165,7 +165,7 @@ class Tally {
 
   count(verdict: Verdict, line: Line): void {
     this.#verdicts[verdict] = (this.#verdicts[verdict] as number) + 1;
-    if (verdict <= VERDICT.rule) return;
+    if (verdict <= LINE_RESULT.rule) return;
     let examples = this.#examples.get(verdict);
     if (!examples) this.#examples.set(verdict, (examples = []));
     if (examples.length < EXAMPLES_MAX) examples.push(shortText(line));

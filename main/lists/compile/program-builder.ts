@@ -23,7 +23,7 @@ import {
   sealProgram,
   type ProgramPart,
 } from '../../engine/filter/rule-program.ts';
-import { VERDICT, type Verdict } from '../formats/verdict.ts';
+import { LINE_RESULT, type Verdict } from '../formats/line-result.ts';
 import { commonness, gramsOf, rateStrings, wildcardStrings } from '../formats/grams.ts';
 import { requiredStrings, type StringSet } from '../formats/regex-literals.ts';
 import type { Terms } from '../formats/rule-sink.ts';
@@ -112,22 +112,22 @@ export class ProgramBuilder {
 
   /** @param tag  flags << 16 | list id, with PATTERN_REGEX for an expression */
   addPattern(text: string, tag: number, line: number, terms: number): Verdict {
-    if (this.#patterns.length >= LIMITS.patternsMax) return VERDICT.patternsFull;
+    if (this.#patterns.length >= LIMITS.patternsMax) return LINE_RESULT.patternsFull;
     const flags = tag >>> 16;
     const isRegex = (flags & PATTERN_REGEX) !== 0;
     const cost = isRegex ? REGEX_COST : WILDCARD_COST;
     const isInverted = (flags & PATTERN_INVERTED) !== 0;
     const grams = isInverted ? [] : this.#chooseGrams(setsOf(text, isRegex), cost);
     if (grams.length === 0) {
-      if (this.#alwaysCost + cost > LIMITS.patternsAlwaysCostMax) return VERDICT.patternCost;
+      if (this.#alwaysCost + cost > LIMITS.patternsAlwaysCostMax) return LINE_RESULT.patternCost;
       this.#alwaysCost += cost;
     }
     if (!this.#reserve(text.length * 3 + PATTERN_WORDS * 4 + grams.length * 24)) {
-      return VERDICT.patternsFull;
+      return LINE_RESULT.patternsFull;
     }
     for (const gram of grams) this.#gramCost.set(gram, (this.#gramCost.get(gram) ?? 0) + cost);
     this.#patterns.push({ tag, line, terms, text, grams });
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   }
 
   /** Takes out the patterns that `isOut` names. */
@@ -138,12 +138,12 @@ export class ProgramBuilder {
   addTrigger(trigger: Trigger): Verdict {
     const { address, bits, tag, terms } = trigger;
     const key = `${Buffer.from(address).toString('latin1')}${[bits, tag, terms].join()}`;
-    if (this.#triggerKeys.has(key)) return VERDICT.rule;
-    if (this.#triggers.length >= LIMITS.addressTriggersMax) return VERDICT.rulesFull;
-    if (!this.#reserve(ADDRESS_WORDS * 16)) return VERDICT.rulesFull;
+    if (this.#triggerKeys.has(key)) return LINE_RESULT.rule;
+    if (this.#triggers.length >= LIMITS.addressTriggersMax) return LINE_RESULT.rulesFull;
+    if (!this.#reserve(ADDRESS_WORDS * 16)) return LINE_RESULT.rulesFull;
     this.#triggerKeys.add(key);
     this.#triggers.push(trigger);
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   }
 
   /** Null when there is nothing to build. */

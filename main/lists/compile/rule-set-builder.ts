@@ -8,7 +8,7 @@ import { PATTERN_REGEX } from '../../engine/filter/rule-program.ts';
 import type { RuleBuffers } from '../../engine/filter/rule-set.ts';
 import type { RuleTermsText } from '../../engine/filter/rule-terms.ts';
 import type { HostName } from '../formats/host-name.ts';
-import { VERDICT, type Verdict } from '../formats/verdict.ts';
+import { LINE_RESULT, type Verdict } from '../formats/line-result.ts';
 import { ProgramBuilder } from './program-builder.ts';
 import { BADFILTER, ZONE_OWNER, type RuleSink, type Terms } from '../formats/rule-sink.ts';
 import { TableBuilder, type PutBytes } from './table-builder.ts';
@@ -76,7 +76,7 @@ export class RuleSetBuilder implements RuleSink {
     }
     if (terms !== null) return this.#addRule(name, flags, line, terms);
     this.#table.add(name.bytes, name.length, name.hash, this.#listId, flags, line);
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   }
 
   addWildcard(pattern: string, flags: number, line: number, terms: Terms): Verdict {
@@ -95,9 +95,9 @@ export class RuleSetBuilder implements RuleSink {
     line: number,
     terms: Terms,
   ): Verdict {
-    if ((flags & BADFILTER) !== 0) return VERDICT.modifier;
+    if ((flags & BADFILTER) !== 0) return LINE_RESULT.modifier;
     const index = this.#program.internTerms(terms);
-    if (index < 0) return VERDICT.rulesFull;
+    if (index < 0) return LINE_RESULT.rulesFull;
     const tag = this.#listId | (flags << 16);
     return this.#program.addTrigger({ address: address.slice(), bits, tag, line, terms: index });
   }
@@ -134,7 +134,7 @@ export class RuleSetBuilder implements RuleSink {
       return this.#addBadFilter({ name: null, text, flags, terms: JSON.stringify(terms) });
     }
     const index = this.#program.internTerms(terms);
-    if (index < 0) return VERDICT.rulesFull;
+    if (index < 0) return LINE_RESULT.rulesFull;
     return this.#program.addPattern(text, this.#listId | (flags << 16), line, index);
   }
 
@@ -147,12 +147,12 @@ export class RuleSetBuilder implements RuleSink {
       const verdict = there.tag === tag ? this.#join(there.rule, terms) : null;
       if (verdict !== null) return verdict;
     }
-    if (rules.length >= LIMITS.rulesPerNameMax) return VERDICT.rulesFull;
+    if (rules.length >= LIMITS.rulesPerNameMax) return LINE_RESULT.rulesFull;
     const index = this.#program.internTerms(terms);
     const rule = index < 0 ? -1 : this.#program.addRule(line, index);
-    if (rule < 0) return VERDICT.rulesFull;
+    if (rule < 0) return LINE_RESULT.rulesFull;
     this.#table.add(bytes, length, hash, this.#listId, flags | FLAG_RULE, rule);
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   }
 
   #rulesOf({ bytes, length, hash }: HostName): { tag: number; rule: number }[] {
@@ -167,19 +167,19 @@ export class RuleSetBuilder implements RuleSink {
   /** Adds the records of `terms` to a rule that is there; null when they are not of a kind. */
   #join(rule: number, terms: RuleTermsText): Verdict | null {
     const there = this.#program.termsOf(this.#program.ruleTerms(rule));
-    if (JSON.stringify(there) === JSON.stringify(terms)) return VERDICT.rule;
+    if (JSON.stringify(there) === JSON.stringify(terms)) return LINE_RESULT.rule;
     const both = there === null ? null : joinRecords(there, terms);
     if (both === null) return null;
     const joined = this.#program.internTerms(both);
-    if (joined < 0) return VERDICT.rulesFull;
+    if (joined < 0) return LINE_RESULT.rulesFull;
     this.#program.setRuleTerms(rule, joined);
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   }
 
   #addBadFilter(badFilter: BadFilter): Verdict {
-    if (this.#badFilters.length >= LIMITS.badFiltersMax) return VERDICT.rulesFull;
+    if (this.#badFilters.length >= LIMITS.badFiltersMax) return LINE_RESULT.rulesFull;
     this.#badFilters.push({ ...badFilter, flags: badFilter.flags & ~BADFILTER });
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   }
 
   /** Once more, it finds nothing. */

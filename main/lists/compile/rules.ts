@@ -8,12 +8,12 @@
  */
 import { AppError } from '../../contract/errors.ts';
 import { FLAG_ALLOW } from '../../engine/filter/domain-table.ts';
-import { LIST_ID_RULES } from '../../engine/filter/policy.ts';
+import { LIST_ID_RULES } from '../../engine/filter/engine-config.ts';
 import type { RuleBuffers } from '../../engine/filter/rule-set.ts';
 import { parseAdblockLine } from '../formats/adblock.ts';
 import type { HostName } from '../formats/host-name.ts';
 import { Line } from '../formats/line.ts';
-import { REASONS, VERDICT, type Verdict } from '../formats/verdict.ts';
+import { REASONS, LINE_RESULT, type Verdict } from '../formats/line-result.ts';
 import { RuleSetBuilder } from './rule-set-builder.ts';
 import type { RuleSink, Terms } from '../formats/rule-sink.ts';
 
@@ -69,22 +69,22 @@ class PlainName implements RuleSink {
   isAllow = false;
 
   addWildcard(): Verdict {
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   }
 
   addRegex(): Verdict {
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   }
 
   addNetwork(): Verdict {
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   }
 
   addName(name: HostName, flags: number, _line: number, terms: Terms): Verdict {
     // Any other flag makes it more than a plain name.
     if (terms === null && flags <= FLAG_ALLOW) this.name = name.text;
     this.isAllow = flags === FLAG_ALLOW;
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   }
 }
 
@@ -92,8 +92,8 @@ function readRule(line: Line, text: string): void {
   line.bytes = Buffer.from(text);
   line.moveTo(0, line.bytes.length);
   line.allowWide = WIDE.test(text.trim());
-  const verdict = isOneLine(line) ? parseAdblockLine(line) : VERDICT.words;
-  if (verdict !== VERDICT.rule) throw invalid(text, reasonOf(verdict, line));
+  const verdict = isOneLine(line) ? parseAdblockLine(line) : LINE_RESULT.words;
+  if (verdict !== LINE_RESULT.rule) throw invalid(text, reasonOf(verdict, line));
 }
 
 /** Blanks have a place in expressions and in the values of modifiers only. */
@@ -108,7 +108,7 @@ function isUnbroken(line: Line): boolean {
 
 function reasonOf(verdict: Verdict, line: Line): string {
   if (line.start === line.end) return 'it is empty';
-  if (verdict === VERDICT.wide) {
+  if (verdict === LINE_RESULT.wide) {
     return (
       'it would cover a whole top-level domain or public suffix, or most names; a rule needs a ' +
       'name with a dot, such as ads.example, or $wide at its end if that is meant'
@@ -118,12 +118,12 @@ function reasonOf(verdict: Verdict, line: Line): string {
 }
 
 const REASONS_OF_RULES: Partial<Record<Verdict, string>> = {
-  [VERDICT.cosmetic]: 'cosmetic rules do not work in DNS',
-  [VERDICT.path]: 'rules are for names, without URL, port or path',
-  [VERDICT.modifier]: 'one of its modifiers ($...) means nothing in DNS',
-  [VERDICT.labelLength]: 'a label of the name is empty or longer than 63 characters',
-  [VERDICT.characters]: 'that is no host name',
-  [VERDICT.words]: 'it has more than one word',
+  [LINE_RESULT.cosmetic]: 'cosmetic rules do not work in DNS',
+  [LINE_RESULT.path]: 'rules are for names, without URL, port or path',
+  [LINE_RESULT.modifier]: 'one of its modifiers ($...) means nothing in DNS',
+  [LINE_RESULT.labelLength]: 'a label of the name is empty or longer than 63 characters',
+  [LINE_RESULT.characters]: 'that is no host name',
+  [LINE_RESULT.words]: 'it has more than one word',
 };
 
 function invalid(text: string, why: string): AppError {

@@ -6,7 +6,7 @@
  * emptied many a filter (pi-hole/pi-hole#5168, AdguardTeam/AdGuardHome#5258).
  */
 import { LIMITS } from '../../contract/limits.ts';
-import { VERDICT, isKnownSyntax } from '../formats/verdict.ts';
+import { LINE_RESULT, isKnownSyntax } from '../formats/line-result.ts';
 import { parseList, type ListOptions, type ListReport } from './parse-list.ts';
 import { NO_SINK } from '../formats/rule-sink.ts';
 
@@ -88,7 +88,7 @@ export function refuseList(
  * only a browser can apply are understood, too: such lists are often subscribed to for the rest.
  */
 function parseRate(report: ListReport): { rules: number; judged: number } {
-  const judged = report.lines - report.comments - (report.verdicts[VERDICT.local] ?? 0);
+  const judged = report.lines - report.comments - (report.verdicts[LINE_RESULT.local] ?? 0);
   if (report.format !== 'adblock') return { rules: report.rules + noRoomFor(report), judged };
   const known = report.verdicts.reduce((sum, n, verdict) => sum + (isKnownSyntax(verdict) ? n : 0));
   return { rules: report.rules + known, judged };
@@ -96,7 +96,7 @@ function parseRate(report: ListReport): { rules: number; judged: number } {
 
 /** Lines that are rules, for which the table had no room: that depends on the other lists, too. */
 function noRoomFor({ verdicts }: ListReport): number {
-  const { patternCost, patternsFull, rulesFull } = VERDICT;
+  const { patternCost, patternsFull, rulesFull } = LINE_RESULT;
   return [patternCost, patternsFull, rulesFull].reduce((sum, at) => sum + (verdicts[at] ?? 0), 0);
 }
 

@@ -17,7 +17,7 @@ import { groupsOf } from './groups.ts';
 import { parseHostsLine } from './hosts.ts';
 import type { Line } from './line.ts';
 import { readModifiers } from './modifiers.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 
 const HASH_SIGN = 0x23;
 const DOLLAR = 0x24;
@@ -41,25 +41,25 @@ export function parseAdblockLine(line: Line): Verdict {
 
 function parseUnanchored(line: Line, start: number, isAllow: boolean): Verdict {
   const hash = line.find(HASH_SIGN, start);
-  if (isCosmetic(line, start, hash)) return VERDICT.cosmetic;
+  if (isCosmetic(line, start, hash)) return LINE_RESULT.cosmetic;
   if (isPlain(line, start, hash) && !isPiece(line, start)) {
     return isAllow ? parseName(line, start, line.flagsOf(true)) : parsePlain(line);
   }
-  if (line.end - line.start > RULE_BYTES_MAX) return VERDICT.lineLength;
+  if (line.end - line.start > RULE_BYTES_MAX) return LINE_RESULT.lineLength;
   return parseRule(line, line.text.slice(isAllow ? 2 : 0), isAllow);
 }
 
 /** The part behind `||`: a name, or an address that answers may not have. */
 function takeAnchored(line: Line, start: number, end: number, flags: number): Verdict {
   const verdict = line.take(start, end, flags);
-  if (verdict !== VERDICT.address) return verdict;
+  if (verdict !== LINE_RESULT.address) return verdict;
   return line.takeNetwork(textOf(line, start, end), flags & ~FLAG_BELOW, null);
 }
 
 /** A hosts line, a plain name, or an address. */
 function parsePlain(line: Line): Verdict {
   const verdict = parseHostsLine(line);
-  if (verdict !== VERDICT.address || line.findBlank(line.start) < line.end) return verdict;
+  if (verdict !== LINE_RESULT.address || line.findBlank(line.start) < line.end) return verdict;
   return line.takeNetwork(textOf(line, line.start, line.end), line.flagsOf(false), null);
 }
 
@@ -142,7 +142,7 @@ function takePattern(line: Line, pattern: string, flags: number, terms: Terms): 
   }
   const [address] = groupsOf(ADDRESS_RULE, pattern);
   if (readAddress(address) !== null) return line.takeNetwork(address, flags, terms);
-  if (/[/:]/.test(pattern)) return VERDICT.path;
+  if (/[/:]/.test(pattern)) return LINE_RESULT.path;
   return takeWildcard(line, pattern.toLowerCase(), flags, terms);
 }
 
@@ -172,12 +172,12 @@ function takePrefix(line: Line, name: string, flags: number, terms: Terms): Verd
   const text = name.toLowerCase();
   const isAddress = readAddress(text) !== null;
   if (isAddress || !/^[a-z0-9._-]+$/.test(text)) return takeName(line, name, flags, terms);
-  if (text.includes('..')) return VERDICT.never;
+  if (text.includes('..')) return LINE_RESULT.never;
   const guard = line.guardOf(text);
   if (guard !== null) return guard;
   const front = String.fromCharCode(LABEL_START);
   const verdict = line.takeWildcard(front + text, flags, terms);
-  const isFull = verdict === VERDICT.patternsFull || verdict === VERDICT.patternCost;
+  const isFull = verdict === LINE_RESULT.patternsFull || verdict === LINE_RESULT.patternCost;
   return isFull ? takeName(line, name, flags, terms) : verdict;
 }
 
@@ -188,7 +188,7 @@ function isMiddle(front: string, name: string): boolean {
 
 function takeName(line: Line, name: string, flags: number, terms: Terms): Verdict {
   const verdict = line.takeText(name, flags, terms);
-  if (verdict !== VERDICT.address) return verdict;
+  if (verdict !== LINE_RESULT.address) return verdict;
   return line.takeNetwork(name, flags & ~(FLAG_EXACT | FLAG_BELOW), terms);
 }
 
@@ -198,16 +198,16 @@ const WILDCARD_RULE = /^(\|\||\||\^)?(.*?)(\^\|?|\|)?$/s;
 function takeWildcard(line: Line, pattern: string, flags: number, terms: Terms): Verdict {
   const [front, body, end] = groupsOf(WILDCARD_RULE, pattern);
   if (body === '' || /^\*?$/.test(body + end)) return takeEverything(line, body, flags, terms);
-  if (/[\^|]/.test(body)) return VERDICT.pattern;
-  if (!/^[a-z0-9._*-]+$/.test(body)) return VERDICT.characters;
-  if (body.includes('..')) return VERDICT.never;
+  if (/[\^|]/.test(body)) return LINE_RESULT.pattern;
+  if (!/^[a-z0-9._*-]+$/.test(body)) return LINE_RESULT.characters;
+  if (body.includes('..')) return LINE_RESULT.never;
   return line.takeWildcard((FRONTS[front] ?? '') + body + (end === '' ? '' : END), flags, terms);
 }
 
 /** `*` is a rule for all names, which the guard will look at; `||^` and its kin are for none. */
 function takeEverything(line: Line, body: string, flags: number, terms: Terms): Verdict {
-  if (body !== '*' && terms === null) return VERDICT.labelLength;
-  return body === '*' || body === '' ? line.takeWildcard('*', flags, terms) : VERDICT.never;
+  if (body !== '*' && terms === null) return LINE_RESULT.labelLength;
+  return body === '*' || body === '' ? line.takeWildcard('*', flags, terms) : LINE_RESULT.never;
 }
 
 const END = String.fromCharCode(TEXT_END);

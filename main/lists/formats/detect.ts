@@ -12,7 +12,7 @@ import { parseRegexLine } from './regex.ts';
 import { parseRpzLine } from './rpz.ts';
 import { TTL_PATTERN } from './ttl.ts';
 import { learnUnboundZone, parseUnboundLine } from './unbound.ts';
-import { VERDICT } from './verdict.ts';
+import { LINE_RESULT } from './line-result.ts';
 
 /** Line parser of each dialect. */
 export const FORMATS = {
@@ -40,7 +40,7 @@ const VOTE_BYTES_MAX = 512;
 /** What one line that is not a comment looks like; null when it could be anything. */
 export function formatOfLine(line: Line): ListFormat | null {
   const other = foreign(line);
-  if (other !== null) return other === VERDICT.dnsmasq ? 'dnsmasq' : 'unbound';
+  if (other !== null) return other === LINE_RESULT.dnsmasq ? 'dnsmasq' : 'unbound';
   return ofItsText(line) ?? (isAdblock(line) ? 'adblock' : ofItsWords(line));
 }
 

@@ -18,7 +18,7 @@ import { addressType, isSinkhole, recordRewrite } from './dns-rewrite.ts';
 import { parseDomainLine } from './domains.ts';
 import { groupsOf } from './groups.ts';
 import type { Line } from './line.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 
 const SETTING = /^(address|server|local)\s*=\s*\/(.*)\/([^/#\s]*|#)(?:\s+#.*)?$/;
 const NAMES_MAX = 1_024;
@@ -33,9 +33,9 @@ export function parseDnsmasqLine(line: Line): Verdict {
   const text = line.text;
   if (!/^[a-z-]+\s*=/.test(text)) return parseDomainLine(line);
   const [key, names, value] = groupsOf(SETTING, text);
-  if (names === '') return key === '' ? VERDICT.dnsmasq : VERDICT.wide;
+  if (names === '') return key === '' ? LINE_RESULT.dnsmasq : LINE_RESULT.wide;
   const isUsual = key === 'server' && value === '#';
-  if (key !== 'address' && value !== '' && !isUsual) return VERDICT.upstream;
+  if (key !== 'address' && value !== '' && !isUsual) return LINE_RESULT.upstream;
   return takeNames(line, names.split('/'), value, isUsual);
 }
 
@@ -57,24 +57,26 @@ const HEADS = ['address=/', 'server=/', 'local=/'];
 
 /** The verdict is that of the first name when none can be taken. */
 function takeNames(line: Line, names: readonly string[], value: string, isAllow: boolean): Verdict {
-  if (names.length > NAMES_MAX) return VERDICT.lineLength;
+  if (names.length > NAMES_MAX) return LINE_RESULT.lineLength;
   const isBlock = value === '' || value === '#' || isSinkhole(value);
   const rewrite = isBlock ? null : recordRewrite(addressType(value), value);
-  if (!isBlock && rewrite === null) return VERDICT.record;
+  if (!isBlock && rewrite === null) return LINE_RESULT.record;
   const terms = rewrite === null ? null : { rewrite };
   const flags = line.flagsOf(isAllow);
   const verdicts = names.map((name) => takeName(line, name, flags, terms));
-  return verdicts.includes(VERDICT.rule) ? VERDICT.rule : (verdicts[0] ?? VERDICT.dnsmasq);
+  return verdicts.includes(LINE_RESULT.rule)
+    ? LINE_RESULT.rule
+    : (verdicts[0] ?? LINE_RESULT.dnsmasq);
 }
 
 function takeName(line: Line, written: string, flags: number, terms: Terms): Verdict {
   const name = written.replace(/^\.+/, '');
-  if (name === '' || name === '#' || name === '*') return VERDICT.wide;
+  if (name === '' || name === '#' || name === '*') return LINE_RESULT.wide;
   if (name.startsWith('*.')) {
     return line.takeText(name.slice(2), flags | FLAG_BELOW | FLAG_CLOSEST, terms);
   }
   if (!name.startsWith('*')) return line.takeText(name, flags | FLAG_CLOSEST, terms);
-  if (!/^\*[a-z0-9._-]+$/i.test(name)) return VERDICT.pattern;
+  if (!/^\*[a-z0-9._-]+$/i.test(name)) return LINE_RESULT.pattern;
   const end = name.slice(1).toLowerCase() + String.fromCharCode(TEXT_END);
   return line.takeWildcard(end, flags, terms);
 }

@@ -9,7 +9,7 @@
 import { FLAG_EXACT } from '../../engine/filter/domain-table.ts';
 import { LABEL_START, TEXT_END, TEXT_START } from '../../engine/filter/wildcard.ts';
 import type { Line } from './line.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 
 const HASH_SIGN = 0x23;
 const STAR = 0x2a;
@@ -23,13 +23,13 @@ export function parseDomainLine(line: Line): Verdict {
 /** As `parseDomainLine`; a star inside the name stands for any characters of it. */
 export function parseWildcardLine(line: Line): Verdict {
   const verdict = parseDomainLine(line);
-  return verdict === VERDICT.pattern ? parseStars(line) : verdict;
+  return verdict === LINE_RESULT.pattern ? parseStars(line) : verdict;
 }
 
 /** `ads*.example`: a whole name with any start of labels before it, but for exact lists. */
 function parseStars(line: Line): Verdict {
   const text = /^[^\s#]+/.exec(line.text)?.[0].toLowerCase() ?? '';
-  if (!/^[a-z0-9._*-]+$/.test(text)) return VERDICT.pattern;
+  if (!/^[a-z0-9._*-]+$/.test(text)) return LINE_RESULT.pattern;
   const isExact = (line.plainFlags & FLAG_EXACT) !== 0;
   const front = String.fromCharCode(isExact ? TEXT_START : LABEL_START);
   const flags = line.plainFlags & ~FLAG_EXACT;
@@ -39,12 +39,12 @@ function parseStars(line: Line): Verdict {
 /** Reads the rest of the line from `start` as one name with an optional wildcard and comment. */
 export function parseName(line: Line, start: number, flags: number): Verdict {
   const comment = line.find(HASH_SIGN, start);
-  if (comment < line.end && isCosmeticAt(line, comment)) return VERDICT.cosmetic;
+  if (comment < line.end && isCosmeticAt(line, comment)) return LINE_RESULT.cosmetic;
   const blank = line.findBlank(start);
   const end = Math.min(blank, comment);
-  if (blank < comment && !isCommentAfter(line, blank)) return foreign(line) ?? VERDICT.words;
+  if (blank < comment && !isCommentAfter(line, blank)) return foreign(line) ?? LINE_RESULT.words;
   const verdict = line.take(afterWildcard(line, start), end, flags);
-  return verdict === VERDICT.rule ? verdict : (foreign(line) ?? verdict);
+  return verdict === LINE_RESULT.rule ? verdict : (foreign(line) ?? verdict);
 }
 
 function afterWildcard(line: Line, start: number): number {
@@ -62,8 +62,8 @@ export function isCosmeticAt(line: Line, at: number): boolean {
 
 /** Formats of other programs, which are told apart so that the reason can name them. */
 export function foreign(line: Line): Verdict | null {
-  for (const word of DNSMASQ_WORDS) if (line.has(word, line.start)) return VERDICT.dnsmasq;
-  for (const word of UNBOUND_WORDS) if (line.has(word, line.start)) return VERDICT.unbound;
+  for (const word of DNSMASQ_WORDS) if (line.has(word, line.start)) return LINE_RESULT.dnsmasq;
+  for (const word of UNBOUND_WORDS) if (line.has(word, line.start)) return LINE_RESULT.unbound;
   return null;
 }
 

@@ -7,7 +7,7 @@
 import { domainToASCII } from 'node:url';
 import { LIMITS } from '../../contract/limits.ts';
 import { hashName } from '../../dns/name.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 
 /** Wire labels without the root label. */
 const WIRE_BYTES_MAX = LIMITS.nameBytesMax - 1;
@@ -47,21 +47,21 @@ export class HostName {
       const folded = FOLDED[byte] as number;
       if (folded === 0) {
         if (byte !== DOT) return this.#unusual(byte, source, start, end);
-        if (!isLabelLength(at - lengthAt - 1)) return VERDICT.labelLength;
+        if (!isLabelLength(at - lengthAt - 1)) return LINE_RESULT.labelLength;
         out[lengthAt] = at - lengthAt - 1;
         lengthAt = at;
         labels++;
       }
-      if (at >= WIRE_BYTES_MAX) return VERDICT.nameLength;
+      if (at >= WIRE_BYTES_MAX) return LINE_RESULT.nameLength;
       out[at++] = folded;
     }
-    if (!isLabelLength(at - lengthAt - 1)) return VERDICT.labelLength;
+    if (!isLabelLength(at - lengthAt - 1)) return LINE_RESULT.labelLength;
     out[lengthAt] = at - lengthAt - 1;
-    if (isNumber(out, lengthAt + 1, at)) return VERDICT.address;
+    if (isNumber(out, lengthAt + 1, at)) return LINE_RESULT.address;
     this.length = at;
     this.labelCount = labels;
     this.hash = hashName(out, 0, at);
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   }
 
   /** Presentation form. Its bytes need no escapes. */
@@ -79,22 +79,23 @@ export class HostName {
   /** A byte that no A-label has: converts U-labels, names the kind of everything else. */
   #unusual(byte: number, source: Uint8Array, start: number, end: number): Verdict {
     if (byte >= 0x80) return this.#readInternational(source, start, end);
-    if (byte === 0x2a || byte === 0x5e || byte === 0x7c) return VERDICT.pattern; // * ^ |
-    if (byte === 0x2f) return VERDICT.path; // /
-    if (byte === 0x3a) return isAddress(source, start, end) ? VERDICT.address : VERDICT.path; // :
-    return VERDICT.characters;
+    if (byte === 0x2a || byte === 0x5e || byte === 0x7c) return LINE_RESULT.pattern; // * ^ |
+    if (byte === 0x2f) return LINE_RESULT.path; // /
+    if (byte === 0x3a)
+      return isAddress(source, start, end) ? LINE_RESULT.address : LINE_RESULT.path; // :
+    return LINE_RESULT.characters;
   }
 
   #readInternational(source: Uint8Array, start: number, end: number): Verdict {
-    if (end - start > INTERNATIONAL_BYTES_MAX) return VERDICT.nameLength;
+    if (end - start > INTERNATIONAL_BYTES_MAX) return LINE_RESULT.nameLength;
     let text: string;
     try {
       text = new TextDecoder('utf-8', { fatal: true }).decode(source.slice(start, end));
     } catch {
-      return VERDICT.characters; // The caller counts it by this reason.
+      return LINE_RESULT.characters; // The caller counts it by this reason.
     }
     const ascii = domainToASCII(text);
-    if (ascii === '' || !/^[a-z0-9._-]+$/i.test(ascii)) return VERDICT.characters;
+    if (ascii === '' || !/^[a-z0-9._-]+$/i.test(ascii)) return LINE_RESULT.characters;
     return this.read(Buffer.from(ascii, 'latin1'), 0, ascii.length);
   }
 }

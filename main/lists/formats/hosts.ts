@@ -9,7 +9,7 @@
 import { isCosmeticAt, parseDomainLine } from './domains.ts';
 import { isAddress } from './host-name.ts';
 import { isBlank, type Line } from './line.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 
 const HASH_SIGN = 0x23;
 
@@ -18,17 +18,17 @@ export function parseHostsLine(line: Line): Verdict {
   const addressEnd = line.findBlank(line.start);
   if (!isAddress(line.bytes, line.start, addressEnd)) return parseDomainLine(line);
   const end = line.find(HASH_SIGN, addressEnd);
-  if (end < line.end && isCosmeticAt(line, end)) return VERDICT.cosmetic;
+  if (end < line.end && isCosmeticAt(line, end)) return LINE_RESULT.cosmetic;
   let result: Verdict | null = null;
   let at = skipBlanks(line, addressEnd, end);
   while (at < end) {
     const wordEnd = Math.min(line.findBlank(at), end);
     const verdict = line.take(at, wordEnd, line.plainFlags);
-    if (verdict === VERDICT.rule) result = verdict;
+    if (verdict === LINE_RESULT.rule) result = verdict;
     else result ??= verdict;
     at = skipBlanks(line, wordEnd, end);
   }
-  return result ?? VERDICT.address;
+  return result ?? LINE_RESULT.address;
 }
 
 function skipBlanks(line: Line, from: number, end: number): number {

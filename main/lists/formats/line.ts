@@ -10,7 +10,7 @@ import { compileRegex, type NameRegex } from '../../engine/filter/regex-engine.t
 import type { RuleSink, Terms } from './rule-sink.ts';
 import { readNetwork } from './address-bytes.ts';
 import { HostName } from './host-name.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 import { guardOfName, guardOfOwnName, isWideRegex, isWideWildcard } from './wide-names.ts';
 
 /** Reads one line and gives its rules to the `take...` methods. */
@@ -113,8 +113,8 @@ export class Line {
 
   /** @param pattern  as engine/filter/wildcard.ts has it, a character for each byte */
   takeWildcard(pattern: string, flags: number, terms: Terms): Verdict {
-    if (pattern.length > LIMITS.nameBytesMax) return VERDICT.regexLarge;
-    if (!this.allowWide && isWideWildcard(pattern)) return VERDICT.wide;
+    if (pattern.length > LIMITS.nameBytesMax) return LINE_RESULT.regexLarge;
+    if (!this.allowWide && isWideWildcard(pattern)) return LINE_RESULT.wide;
     return this.#sink.addWildcard(pattern, flags, this.number, terms);
   }
 
@@ -125,41 +125,41 @@ export class Line {
   guardOf(text: string): Verdict | null {
     const bytes = Buffer.from(text);
     const name = this.#name;
-    if (name.read(bytes, 0, bytes.length) !== VERDICT.rule || name.labelCount < 2) return null;
+    if (name.read(bytes, 0, bytes.length) !== LINE_RESULT.rule || name.labelCount < 2) return null;
     return this.#guard(name);
   }
 
   /** @param source  in RE2's syntax */
   takeRegex(source: string, flags: number, terms: Terms): Verdict {
-    if (source.length > LIMITS.patternBytesMax) return VERDICT.regexLarge;
+    if (source.length > LIMITS.patternBytesMax) return LINE_RESULT.regexLarge;
     let regex: NameRegex;
     try {
       regex = compileRegex(source);
     } catch {
-      return VERDICT.regexInvalid; // The caller counts it by this reason.
+      return LINE_RESULT.regexInvalid; // The caller counts it by this reason.
     }
-    if (regex.size > LIMITS.regexProgramMax) return VERDICT.regexLarge;
+    if (regex.size > LIMITS.regexProgramMax) return LINE_RESULT.regexLarge;
     const isInverted = (flags & PATTERN_INVERTED) !== 0;
     const matches = (name: string): boolean => regex.test(Buffer.from(name)) !== isInverted;
-    if (!this.allowWide && isWideRegex(source, isInverted, matches)) return VERDICT.wide;
+    if (!this.allowWide && isWideRegex(source, isInverted, matches)) return LINE_RESULT.wide;
     return this.#sink.addRegex(source, flags, this.number, terms);
   }
 
   /** @param text  an address, or one with a prefix length behind a slash */
   takeNetwork(text: string, flags: number, terms: Terms): Verdict {
     const network = readNetwork(text);
-    if (network === null) return VERDICT.address;
+    if (network === null) return LINE_RESULT.address;
     const { bytes, bits, isV4 } = network;
     const width = isV4 ? bits - 96 : bits;
     const isNothing = bytes.every((byte, at) => byte === 0 || (isV4 && at < 12));
-    if (!this.allowWide && (width < 8 || isNothing)) return VERDICT.wide;
+    if (!this.allowWide && (width < 8 || isNothing)) return LINE_RESULT.wide;
     return this.#sink.addNetwork(bytes, bits, flags, this.number, terms);
   }
 
   #takeName(source: Uint8Array, start: number, end: number, flags: number, terms: Terms): Verdict {
     const name = this.#name;
     const verdict = name.read(source, start, end);
-    if (verdict !== VERDICT.rule) return verdict;
+    if (verdict !== LINE_RESULT.rule) return verdict;
     return this.#guard(name) ?? this.#sink.addName(name, flags, this.number, terms);
   }
 

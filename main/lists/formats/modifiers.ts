@@ -12,7 +12,7 @@ import { BADFILTER } from './rule-sink.ts';
 import { readNetwork } from './address-bytes.ts';
 import { readRewrite } from './dns-rewrite.ts';
 import { HostName } from './host-name.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 
 export interface Modifiers {
   flags: number;
@@ -31,8 +31,8 @@ export function readModifiers(text: string, isAllow: boolean): Modifiers | Verdi
     const cut = item.indexOf('=');
     const key = (cut < 0 ? item : item.slice(0, cut)).trim();
     const value = cut < 0 ? '' : item.slice(cut + 1).trim();
-    const verdict = READERS[key]?.(found, value, isAllow) ?? VERDICT.modifier;
-    if (verdict !== VERDICT.rule) return verdict;
+    const verdict = READERS[key]?.(found, value, isAllow) ?? LINE_RESULT.modifier;
+    if (verdict !== LINE_RESULT.rule) return verdict;
   }
   return found;
 }
@@ -54,48 +54,48 @@ const READERS: Readonly<Partial<Record<string, Reader>>> = {
   },
   denyallow: ({ terms }, value) => {
     const names = value.split('|').map(readDomain);
-    if (names.length > VALUES_MAX || names.includes(null)) return VERDICT.modifierValue;
+    if (names.length > VALUES_MAX || names.includes(null)) return LINE_RESULT.modifierValue;
     terms.denyAllow = names as string[];
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   },
   dnstype: ({ terms }, value) => {
     const [some, others] = halves(value);
     const types = some.map(typeNumber);
     const notTypes = others.map(typeNumber);
-    if ([...types, ...notTypes].some((type) => type < 0)) return VERDICT.modifierValue;
+    if ([...types, ...notTypes].some((type) => type < 0)) return LINE_RESULT.modifierValue;
     if (types.length > 0) terms.types = types;
     if (notTypes.length > 0) terms.notTypes = notTypes;
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   },
   client: ({ terms }, value) => {
     const [some, others] = halves(value);
     const clients = some.map(readClient);
     const notClients = others.map(readClient);
-    if ([...clients, ...notClients].includes('')) return VERDICT.modifierValue;
+    if ([...clients, ...notClients].includes('')) return LINE_RESULT.modifierValue;
     if (clients.length > 0) terms.clients = clients;
     if (notClients.length > 0) terms.notClients = notClients;
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   },
   ctag: ({ terms }, value) => {
     const [tags, notTags] = halves(value.toLowerCase());
-    if (![...tags, ...notTags].every((tag) => /^\w+$/.test(tag))) return VERDICT.modifierValue;
+    if (![...tags, ...notTags].every((tag) => /^\w+$/.test(tag))) return LINE_RESULT.modifierValue;
     if (tags.length > 0) terms.tags = tags;
     if (notTags.length > 0) terms.notTags = notTags;
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   },
   dnsrewrite: (found, value, isAllow) => {
     const rewrite = value === '' ? null : readRewrite(value);
-    if (rewrite === null && (value !== '' || !isAllow)) return VERDICT.modifierValue;
+    if (rewrite === null && (value !== '' || !isAllow)) return LINE_RESULT.modifierValue;
     if (isAllow) found.terms.undo = rewrite === null ? '' : JSON.stringify(rewrite);
     else if (rewrite !== null) found.terms.rewrite = rewrite;
     // Answers come before allow rules, as in AdGuard Home.
     if (!isAllow) found.flags |= FLAG_IMPORTANT;
-    return VERDICT.rule;
+    return LINE_RESULT.rule;
   },
 };
 
 function isEmpty(value: string): Verdict {
-  return value === '' ? VERDICT.rule : VERDICT.modifierValue;
+  return value === '' ? LINE_RESULT.rule : LINE_RESULT.modifierValue;
 }
 
 /** The values of a list with `|`, and those of it with `~` in front. At least one has to be there. */
@@ -115,5 +115,5 @@ function readClient(text: string): string | ClientNetwork {
 
 function readDomain(text: string): string | null {
   const bytes = Buffer.from(text.trim());
-  return name.read(bytes, 0, bytes.length) === VERDICT.rule ? name.text : null;
+  return name.read(bytes, 0, bytes.length) === LINE_RESULT.rule ? name.text : null;
 }

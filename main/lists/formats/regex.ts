@@ -17,7 +17,7 @@ import { typeNumber } from '../../dns/record-type.ts';
 import type { RewriteText, RuleTermsText } from '../../engine/filter/rule-terms.ts';
 import { addressType, recordRewrite } from './dns-rewrite.ts';
 import type { Line } from './line.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 
 type Terms = { -readonly [Key in keyof RuleTermsText]: RuleTermsText[Key] };
 
@@ -31,7 +31,7 @@ const REPLIES: Readonly<Record<string, RewriteText>> = {
 };
 
 export function parseRegexLine(line: Line): Verdict {
-  if (line.end - line.start > LINE_BYTES_MAX) return VERDICT.lineLength;
+  if (line.end - line.start > LINE_BYTES_MAX) return LINE_RESULT.lineLength;
   let source = line.text;
   let flags = line.flagsOf(false);
   const terms: Terms = {};
@@ -39,11 +39,11 @@ export function parseRegexLine(line: Line): Verdict {
     source = source.slice(0, found.index);
     const [, key, value = '', invert] = found;
     if (invert !== undefined) flags |= PATTERN_INVERTED;
-    else if (!readExtension(key as string, value, terms)) return VERDICT.modifierValue;
+    else if (!readExtension(key as string, value, terms)) return LINE_RESULT.modifierValue;
   }
   // No name has a blank: it is prose, or a page in place of a list.
   const expression = toRe2(source);
-  if (expression === '' || /\s/.test(expression)) return VERDICT.never;
+  if (expression === '' || /\s/.test(expression)) return LINE_RESULT.never;
   return line.takeRegex(expression, flags, Object.keys(terms).length > 0 ? terms : null);
 }
 

@@ -25,7 +25,7 @@ import { groupsOf } from './groups.ts';
 import type { Line } from './line.ts';
 import { recordType } from './record-data.ts';
 import { readTtl, TTL_PATTERN } from './ttl.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 
 /** Of one record, all its lines together. */
 const RECORD_CHARS_MAX = 4_096;
@@ -47,10 +47,10 @@ export function parseRpzLine(line: Line): Verdict {
   const { state } = line;
   if (line.end - line.start + state.begun.length > RECORD_CHARS_MAX) {
     state.begun = '';
-    return VERDICT.lineLength;
+    return LINE_RESULT.lineLength;
   }
   const [open, text] = unfold(line);
-  if (open) return VERDICT.comment;
+  if (open) return LINE_RESULT.comment;
   if (text.startsWith('$')) return parseDirective(line, text);
   const isIndented = /^\s/.test(text);
   const [first, rest] = isIndented ? [state.owner, text.trim()] : groupsOf(OWNER, text);
@@ -77,16 +77,16 @@ function unfold(line: Line): readonly [isOpen: boolean, text: string] {
 function parseRecord(line: Line, owner: string, text: string): Verdict {
   const { state } = line;
   const [before, behind, typeText, value] = groupsOf(RECORD, text);
-  if (owner === '' || typeText === '') return VERDICT.words;
+  if (owner === '' || typeText === '') return LINE_RESULT.words;
   // A later $ORIGIN is not for it.
   state.owner = state.origin === '' ? owner : `${absolute(owner, state.origin)}.`;
   const type = typeText.toUpperCase();
   if (ZONE_TYPES.has(type)) return parseZoneRecord(line, owner, type);
   const trigger = triggerOf(owner, state.zone, state.origin);
-  if (trigger === null) return VERDICT.zone;
+  if (trigger === null) return LINE_RESULT.zone;
   const ttlText = before + behind;
   const ttl = ttlText === '' ? state.ttlSeconds : readTtl(before === '' ? behind : before);
-  if (ttl === null) return VERDICT.record;
+  if (ttl === null) return LINE_RESULT.record;
   const action = readAction(line, trigger, type, value.trim(), ttl);
   return typeof action === 'number' ? action : takeTrigger(line, trigger, action);
 }
@@ -99,16 +99,16 @@ function parseDirective(line: Line, text: string): Verdict {
   const ttl = readTtl(/^\$TTL\s+(\S+)/i.exec(text)?.[1] ?? '');
   if (ttl !== null) line.state.ttlSeconds = ttl;
   const origin = /^\$ORIGIN\s+(\S+)/i.exec(text)?.[1];
-  if (origin === undefined) return VERDICT.comment;
+  if (origin === undefined) return LINE_RESULT.comment;
   line.state.origin = absolute(origin, line.state.origin);
   if (line.state.zone === '') line.state.zone = line.state.origin;
-  return VERDICT.comment;
+  return LINE_RESULT.comment;
 }
 
 /** The SOA tells the name of the zone. */
 function parseZoneRecord({ state }: Line, owner: string, type: string): Verdict {
   if (type === 'SOA' && owner !== '@' && owner.endsWith('.')) state.zone = absolute(owner, '');
-  return VERDICT.comment;
+  return LINE_RESULT.comment;
 }
 
 /** A name without trailing dot and in lower case, put below the origin when it is relative. */
@@ -142,7 +142,7 @@ function readAction(
   if ((type === 'A' || type === 'AAAA') && isSinkhole(value)) return BLOCK;
   if (type !== 'CNAME') {
     const rewrite = recordRewrite(recordType(type), value, ttl);
-    return rewrite === null ? VERDICT.record : { isAllow: false, rewrite };
+    return rewrite === null ? LINE_RESULT.record : { isAllow: false, rewrite };
   }
   const target = value.toLowerCase();
   switch (target.replace(/(?<=.)\.$/, '')) {
@@ -163,9 +163,9 @@ function readAction(
 }
 
 function readAlias(line: Line, target: string): Action | Verdict {
-  if (/^rpz-|^\*\./.test(target)) return VERDICT.action;
+  if (/^rpz-|^\*\./.test(target)) return LINE_RESULT.action;
   const rewrite = cnameRewrite(absolute(target, line.state.origin));
-  return rewrite === null ? VERDICT.record : { isAllow: false, rewrite };
+  return rewrite === null ? LINE_RESULT.record : { isAllow: false, rewrite };
 }
 
 function takeTrigger(line: Line, trigger: string, { isAllow, rewrite }: Action): Verdict {
@@ -174,11 +174,11 @@ function takeTrigger(line: Line, trigger: string, { isAllow, rewrite }: Action):
   const address = /^(.*)\.rpz-ip$/.exec(trigger)?.[1];
   if (address !== undefined) {
     // Another name would be a question of its own, asked when the answer is already there.
-    if (rewrite?.cname !== undefined) return VERDICT.action;
+    if (rewrite?.cname !== undefined) return LINE_RESULT.action;
     const network = networkOf(address);
-    return network === null ? VERDICT.address : line.takeNetwork(network, flags, terms);
+    return network === null ? LINE_RESULT.address : line.takeNetwork(network, flags, terms);
   }
-  if (/(?:^|\.)rpz-[a-z-]+$/.test(trigger)) return VERDICT.trigger;
+  if (/(?:^|\.)rpz-[a-z-]+$/.test(trigger)) return LINE_RESULT.trigger;
   const owner = flags | ZONE_OWNER;
   if (trigger === '*') return line.takeWildcard('*', owner, terms);
   return trigger.startsWith('*.')

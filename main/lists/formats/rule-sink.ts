@@ -4,7 +4,7 @@
  */
 import type { RuleTermsText } from '../../engine/filter/rule-terms.ts';
 import type { HostName } from './host-name.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 
 /**
  * Beside the flags of engine/filter/domain-table.ts: the rule is not one, but takes its equals out,
@@ -33,8 +33,8 @@ export interface RuleSink {
 
 /** Takes everything and keeps nothing, for a trial run that wants the verdicts only. */
 export const NO_SINK: RuleSink = {
-  addName: () => VERDICT.rule,
-  addWildcard: () => VERDICT.rule,
-  addRegex: () => VERDICT.rule,
-  addNetwork: () => VERDICT.rule,
+  addName: () => LINE_RESULT.rule,
+  addWildcard: () => LINE_RESULT.rule,
+  addRegex: () => LINE_RESULT.rule,
+  addNetwork: () => LINE_RESULT.rule,
 };

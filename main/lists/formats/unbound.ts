@@ -23,7 +23,7 @@ import { groupsOf } from './groups.ts';
 import type { Line } from './line.ts';
 import { recordType } from './record-data.ts';
 import { readTtl, TTL_PATTERN } from './ttl.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 
 /** What the zone types say; null: block, as the settings say. */
 const ZONE_TERMS: Readonly<Record<string, RuleTermsText | null>> = {
@@ -54,10 +54,10 @@ export function parseUnboundLine(line: Line): Verdict {
   const quick = parseQuickly(line);
   if (quick !== null) return quick;
   const text = line.text;
-  if (/^server:\s*(?:#.*)?$/.test(text)) return VERDICT.comment;
+  if (/^server:\s*(?:#.*)?$/.test(text)) return LINE_RESULT.comment;
   const [key, rest] = groupsOf(/^(local-zone|local-data):\s*(.*)$/, text);
   if (key === 'local-zone') return parseZone(line, rest);
-  return key === 'local-data' ? parseData(line, rest) : VERDICT.unbound;
+  return key === 'local-data' ? parseData(line, rest) : LINE_RESULT.unbound;
 }
 
 /** Remembers the type of a zone, for the data that may stand anywhere in the list. */
@@ -89,7 +89,7 @@ function readZone(rest: string): readonly [name: string, type: string] {
 function parseZone(line: Line, rest: string): Verdict {
   const [name, type] = readZone(rest);
   const isOpen = OPEN_ZONES.has(type);
-  if (!isOpen && !Object.hasOwn(ZONE_TERMS, type)) return VERDICT.unbound;
+  if (!isOpen && !Object.hasOwn(ZONE_TERMS, type)) return LINE_RESULT.unbound;
   return line.takeText(name, line.flagsOf(isOpen) | FLAG_CLOSEST, ZONE_TERMS[type] ?? null);
 }
 
@@ -99,9 +99,9 @@ const RECORD = new RegExp(`^(?:(${TTL_PATTERN})\\s+)?(?:IN\\s+)?([A-Za-z]+)\\s+(
 function parseData(line: Line, rest: string): Verdict {
   const [, name, record] = groupsOf(DATA, rest);
   const [ttl, typeText, value] = groupsOf(RECORD, record);
-  if (name === '' || typeText === '') return VERDICT.unbound;
+  if (name === '' || typeText === '') return LINE_RESULT.unbound;
   const zoneType = zoneTypeOf(line, name);
-  if (zoneType === null) return VERDICT.hidden;
+  if (zoneType === null) return LINE_RESULT.hidden;
   const exact = REDIRECTS.has(zoneType) ? 0 : FLAG_EXACT;
   const flags = line.flagsOf(false) | FLAG_CLOSEST | exact;
   const type = typeText.toUpperCase();
@@ -109,7 +109,7 @@ function parseData(line: Line, rest: string): Verdict {
     return line.takeText(name, flags, null);
   }
   const rewrite = answerOf(type, value, ttl);
-  if (rewrite === null) return VERDICT.record;
+  if (rewrite === null) return LINE_RESULT.record;
   const types = zoneType === 'typetransparent' ? { types: [recordType(type)] } : {};
   return line.takeText(name, flags, { ...types, rewrite });
 }

@@ -13,7 +13,7 @@ import { isPublicSuffix } from './public-suffix.ts';
 import { requiredStrings } from './regex-literals.ts';
 import { MADE_UP_PAIRS, WELL_KNOWN_NAMES } from './well-known-names.ts';
 import type { HostName } from './host-name.ts';
-import { VERDICT, type Verdict } from './verdict.ts';
+import { LINE_RESULT, type Verdict } from './line-result.ts';
 
 /** Share of the well-known names above which a pattern is too wide. */
 const SHARE_MAX = 0.25;
@@ -34,8 +34,8 @@ interface GuardedName {
   readonly verdict: Verdict;
 }
 const GUARDED_NAMES: ReadonlyMap<number, GuardedName> = new Map([
-  ...HOSTING_NAMES.split(' ').map((name) => guarded(name, VERDICT.wide)),
-  ...LOCAL_NAMES.map((name) => guarded(name, VERDICT.local)),
+  ...HOSTING_NAMES.split(' ').map((name) => guarded(name, LINE_RESULT.wide)),
+  ...LOCAL_NAMES.map((name) => guarded(name, LINE_RESULT.local)),
 ]);
 
 /** Why a list may not block a name; null when it may. */
@@ -43,18 +43,18 @@ export function guardOfName(name: HostName, allowWide: boolean): Verdict | null 
   const { labelCount } = name;
   if (labelCount < 2) {
     const verdict = guardOfLabel(name.text);
-    return allowWide && verdict === VERDICT.wide ? null : verdict;
+    return allowWide && verdict === LINE_RESULT.wide ? null : verdict;
   }
   const found = labelCount === 2 ? guardOfPair(name.bytes, name.length, name.hash) : null;
-  if (found === VERDICT.local) return found;
+  if (found === LINE_RESULT.local) return found;
   if (allowWide) return null;
   if (found !== null) return found;
-  return labelCount <= SUFFIX_LABELS_MAX && isPublicSuffix(name.text) ? VERDICT.wide : null;
+  return labelCount <= SUFFIX_LABELS_MAX && isPublicSuffix(name.text) ? LINE_RESULT.wide : null;
 }
 
 /** As `guardOfName`, for the rules of a person: only a top-level domain asks for a second look. */
 export function guardOfOwnName(name: HostName, allowWide: boolean): Verdict | null {
-  return name.labelCount < 2 && !allowWide ? VERDICT.wide : null;
+  return name.labelCount < 2 && !allowWide ? LINE_RESULT.wide : null;
 }
 
 /** Whether a wildcard, as engine/filter/wildcard.ts has it, is too wide. */
@@ -98,7 +98,7 @@ function guardOfPair(bytes: Uint8Array, length: number, hash: number): Verdict |
 
 /** Why a list may not block a single label, in lower case. */
 function guardOfLabel(label: string): Verdict {
-  return LOCAL_LABELS.has(label) || label.startsWith('ip6-') ? VERDICT.local : VERDICT.wide;
+  return LOCAL_LABELS.has(label) || label.startsWith('ip6-') ? LINE_RESULT.local : LINE_RESULT.wide;
 }
 
 function guarded(name: string, verdict: Verdict): [number, GuardedName] {

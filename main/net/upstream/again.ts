@@ -4,7 +4,7 @@
  */
 import { DOUBT } from './attempt.ts';
 import type { Attempt, AttemptPurpose } from './attempt.ts';
-import type { Asking } from './asking.ts';
+import type { ExchangeScheduler } from './scheduler.ts';
 import {
   extendedRcodeOf,
   isBadCookie,
@@ -16,13 +16,13 @@ import {
 } from './message.ts';
 import { OMIT_CASE, OMIT_OPT } from './quirks.ts';
 import { REPLY_HAS_WRONG_CASE, REPLY_LACKS_COOKIE } from './verify.ts';
-import type { Verdict } from './verify.ts';
+import type { Verification } from './verify.ts';
 
 /** Asks again after a UDP reply that a forger may have sent. The attempt was dropped. */
 export function doubtReply(
   attempt: Attempt,
-  verdict: Verdict,
-  asking: Asking,
+  verdict: Verification,
+  asking: ExchangeScheduler,
   nowUs: number,
 ): void {
   const { exchange, upstream } = attempt;
@@ -45,7 +45,7 @@ export function doubtReply(
 }
 
 /** TCP could not tell whether a reply was forged: another question over UDP has to. */
-export function checkFailed(attempt: Attempt, asking: Asking, nowUs: number): void {
+export function checkFailed(attempt: Attempt, asking: ExchangeScheduler, nowUs: number): void {
   const { exchange, upstream } = attempt;
   upstream.quirks.tcpFailed(nowUs);
   const isAboutCase = exchange.hasDoubted(upstream, DOUBT.wrongCase);
@@ -53,7 +53,7 @@ export function checkFailed(attempt: Attempt, asking: Asking, nowUs: number): vo
 }
 
 /** Asks over TCP once after a reply that cannot be read. @returns false when that is no use */
-export function asksWhole(attempt: Attempt, asking: Asking, nowUs: number): boolean {
+export function asksWhole(attempt: Attempt, asking: ExchangeScheduler, nowUs: number): boolean {
   const { exchange, upstream, overTcp } = attempt;
   if (overTcp || !exchange.doubt(upstream, DOUBT.broken)) return false;
   asking.askAgain(attempt, 'ask', true, nowUs);
@@ -64,7 +64,7 @@ export function asksWhole(attempt: Attempt, asking: Asking, nowUs: number): bool
 export function asksOtherwise(
   attempt: Attempt,
   bytes: Buffer,
-  asking: Asking,
+  asking: ExchangeScheduler,
   nowUs: number,
 ): boolean {
   const { exchange, overTcp, purpose } = attempt;

@@ -34,7 +34,7 @@ export interface NegativeReply {
 }
 
 /** What carries attempts: a UDP socket or a TCP connection. */
-export interface Carrier {
+export interface Connection {
   /** What it takes arrives, as far as is known; then it need not be sent again soon. */
   readonly isSound: boolean;
   /** No longer waits for the attempt. */
@@ -44,7 +44,7 @@ export interface Carrier {
 }
 
 /** One way to a server: its UDP sockets, its TCP or TLS connections, or its HTTP/2 sessions. */
-export interface Way {
+export interface Transport {
   /** Sends the attempt, perhaps after connecting. False when it cannot take it. */
   send(attempt: Attempt, nowUs: number): boolean;
   /** Closes what is too old. */
@@ -56,7 +56,7 @@ export interface Way {
 }
 
 /** What carriers report to. Never called before `send` has returned. */
-export interface CarrierOwner {
+export interface ExchangeOwner {
   /** Bytes arrived under the attempt's ID; not verified yet. The attempt is still waited for. */
   replied(attempt: Attempt, bytes: Buffer): void;
   /** The attempt got no reply and is no longer carried. @param failure  why */
@@ -197,7 +197,7 @@ export class Attempt {
   /** Its silence was noted. */
   isMissed = false;
   id = -1;
-  carrier: Carrier | null = null;
+  connection: Connection | null = null;
   #deadEnds = 0;
   #deadEndAnswers = -1;
 
@@ -242,8 +242,8 @@ export class Attempt {
   }
 
   /** Gives it to a carrier under an ID that is free there. */
-  carryBy(carrier: Carrier, id: number): void {
-    this.carrier = carrier;
+  carryBy(carrier: Connection, id: number): void {
+    this.connection = carrier;
     this.id = id;
     this.query.writeUInt16BE(id, 0);
   }

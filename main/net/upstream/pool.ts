@@ -39,9 +39,9 @@ import { copyBytes, RCODE } from '../../dns/wire.ts';
 import { TICK_US, TimerWheel } from './timer-wheel.ts';
 import type { WheelOwner } from './timer-wheel.ts';
 import { PendingExchange } from './attempt.ts';
-import type { Attempt, CarrierOwner } from './attempt.ts';
-import { Asking } from './asking.ts';
-import type { AskingOwner } from './asking.ts';
+import type { Attempt, ExchangeOwner } from './attempt.ts';
+import { ExchangeScheduler } from './scheduler.ts';
+import type { SchedulerOwner } from './scheduler.ts';
 import type { UpstreamServer } from '../upstream-address.ts';
 import { questionEnd } from '../../dns/wire.ts';
 import {
@@ -82,14 +82,14 @@ export interface UpstreamPoolOptions extends Omit<UpstreamPorts, 'owner'> {
 
 /** The upstreams of one thread. */
 export class UpstreamPool
-  implements Exchange, WheelOwner<PendingExchange>, CarrierOwner, AskingOwner
+  implements Exchange, WheelOwner<PendingExchange>, ExchangeOwner, SchedulerOwner
 {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #slots: Float64Array;
   readonly #wheel: TimerWheel<PendingExchange>;
   readonly #set: UpstreamSet;
-  readonly #asking: Asking;
+  readonly #asking: ExchangeScheduler;
   /** Questions whose askers wait; of them, those that were sent although offline. */
   #unfinished = 0;
   #offlineQuestions = 0;
@@ -111,7 +111,7 @@ export class UpstreamPool
     this.#random = options.random;
     this.#slots = options.counters.slots;
     this.#wheel = new TimerWheel(options.clock, this);
-    this.#asking = new Asking(this, this.#wheel, options.random);
+    this.#asking = new ExchangeScheduler(this, this.#wheel, options.random);
     const { clock, random, udp, authorities, onTrouble, onUnreachable } = options;
     this.#set = new UpstreamSet({
       ...{ owner: this, clock, random, udp, authorities, onTrouble, onUnreachable },
@@ -427,7 +427,7 @@ export class UpstreamPool
     if (attempt.isMissed || nowUs - attempt.sentUs < upstream.health.hedgeUs) return;
     attempt.isMissed = true;
     if (overTcp && !upstream.isStream) upstream.quirks.tcpFailed(nowUs);
-    attempt.carrier?.doubt(attempt);
+    attempt.connection?.doubt(attempt);
     if (overTcp !== upstream.isStream) return;
     this.#set.missed(attempt);
     if (exchange.isAnswered) this.#set.outdone(attempt, nowUs);
@@ -435,7 +435,7 @@ export class UpstreamPool
 
   #drop(attempt: Attempt): void {
     this.#remove(attempt);
-    attempt.carrier?.forget(attempt);
+    attempt.connection?.forget(attempt);
   }
 
   #remove(attempt: Attempt): void {

@@ -16,7 +16,7 @@ import { LIMITS } from '../../contract/limits.ts';
 import type { Clock, Random } from '../../engine/query/ports.ts';
 import type { SendFailure } from '../transport/network-error.ts';
 import type { Dialer } from '../transport/tls-dialer.ts';
-import type { Attempt, Carrier, CarrierOwner, Way } from './attempt.ts';
+import type { Attempt, Connection, ExchangeOwner, Transport } from './attempt.ts';
 
 /** Connections without any answer that one question may see, while others get none either. */
 const DEAD_ENDS_MAX = 3;
@@ -34,13 +34,13 @@ const SUSPECT_US = 2_000_000;
 
 /** What a connection needs of its upstream. */
 export interface StreamPorts {
-  readonly owner: CarrierOwner;
+  readonly owner: ExchangeOwner;
   readonly random: Random;
   readonly clock: Clock;
 }
 
 /** One connection, with the attempts that wait on it. */
-export abstract class StreamConnection implements Carrier {
+export abstract class StreamConnection implements Connection {
   /** Questions given to it, and answers to them. */
   taken = 0;
   answered = 0;
@@ -132,7 +132,7 @@ export abstract class StreamConnection implements Carrier {
 }
 
 /** The connections of one server. */
-export class UpstreamStreams implements Way, Carrier {
+export class UpstreamStreams implements Transport, Connection {
   readonly isSound = true;
   readonly dialer: Dialer;
   readonly ports: StreamPorts;

@@ -13,7 +13,7 @@ import type { Random } from '../../engine/query/ports.ts';
 import type { SendFailure } from '../transport/network-error.ts';
 import type { PlainServer } from '../server-address.ts';
 import type { UdpClient, UdpClientSocket, UdpClientUser } from '../transport/udp-client.ts';
-import type { Attempt, Carrier, CarrierOwner, Way } from './attempt.ts';
+import type { Attempt, Connection, ExchangeOwner, Transport } from './attempt.ts';
 
 /** Questions sent through one socket. */
 const USES_MAX = 128;
@@ -21,9 +21,9 @@ const USES_MAX = 128;
 const AGE_MAX_US = 10_000_000;
 
 /** The sockets of one server. */
-export class UpstreamUdp implements Way {
+export class UpstreamUdp implements Transport {
   readonly #server: PlainServer;
-  readonly #owner: CarrierOwner;
+  readonly #owner: ExchangeOwner;
   readonly #random: Random;
   readonly #client: UdpClient;
   readonly #socketsMax: number;
@@ -34,7 +34,7 @@ export class UpstreamUdp implements Way {
 
   constructor(
     server: PlainServer,
-    owner: CarrierOwner,
+    owner: ExchangeOwner,
     random: Random,
     client: UdpClient,
     socketsMax: number,
@@ -125,19 +125,19 @@ export class UpstreamUdp implements Way {
 }
 
 /** One connected socket and the attempts that wait on it, by ID. */
-class UpstreamSocket implements Carrier, UdpClientUser {
+class UpstreamSocket implements Connection, UdpClientUser {
   readonly isSound = false;
   readonly openedUs: number;
   uses = 0;
   readonly #home: UpstreamUdp;
-  readonly #owner: CarrierOwner;
+  readonly #owner: ExchangeOwner;
   readonly #random: Random;
   /** Null before `connect` and once it is closed. */
   #socket: UdpClientSocket | null = null;
   /** A short list: at most USES_MAX, and mostly one. */
   readonly #waiting: Attempt[] = [];
 
-  constructor(home: UpstreamUdp, owner: CarrierOwner, random: Random, nowUs: number) {
+  constructor(home: UpstreamUdp, owner: ExchangeOwner, random: Random, nowUs: number) {
     this.#home = home;
     this.#owner = owner;
     this.#random = random;

@@ -7,7 +7,7 @@ import { TlsDialer } from '../transport/tls-dialer.ts';
 import type { DialerOwner } from '../transport/tls-dialer.ts';
 import { formatUpstream, isSecure, nameToResolve, upstreamKey } from '../upstream-address.ts';
 import type { SecureServer, UpstreamServer } from '../upstream-address.ts';
-import type { CarrierOwner, Way } from './attempt.ts';
+import type { ExchangeOwner, Transport } from './attempt.ts';
 import { UpstreamCookies } from './cookies.ts';
 import { UpstreamHealth } from './health.ts';
 import { openHttps } from './https.ts';
@@ -19,7 +19,7 @@ import type { UdpClient } from '../transport/udp-client.ts';
 
 /** What all upstreams of a pool share. */
 export interface UpstreamPorts {
-  readonly owner: CarrierOwner;
+  readonly owner: ExchangeOwner;
   readonly random: Random;
   readonly clock: Clock;
   /** Sockets for plain servers; of node:dgram when not given. Whoever gave it closes it. */
@@ -77,7 +77,7 @@ export class Upstream implements DialerOwner {
   readonly #protocol: UpstreamServer['transport'];
   readonly #ports: UpstreamPorts;
   readonly #udp: UpstreamUdp | null;
-  readonly #stream: Way;
+  readonly #stream: Transport;
   readonly #dialer: TlsDialer | null;
   #connections = 0;
   #resumed = 0;
@@ -133,7 +133,7 @@ export class Upstream implements DialerOwner {
   }
 
   /** @param overTcp  by TCP, or by the only way there is */
-  way(overTcp: boolean): Way {
+  way(overTcp: boolean): Transport {
     return overTcp || this.#udp === null ? this.#stream : this.#udp;
   }
 

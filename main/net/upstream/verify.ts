@@ -11,22 +11,22 @@ import type { Attempt } from './attempt.ts';
 import { emptyReply, fitOf, isTruncated, rcodeOf, readCookie, restoreQuestion } from './message.ts';
 
 /** A verdict and the counter that it adds to. */
-export interface Verdict {
+export interface Verification {
   readonly counter: CounterName;
 }
 
 /** Verified: use `attempt.reply`. */
-export const REPLY_IS_OURS: Verdict = { counter: 'upstreamAnswered' };
+export const REPLY_IS_OURS: Verification = { counter: 'upstreamAnswered' };
 /** The server's, but of no use: nothing can be read from it. */
-export const REPLY_IS_BROKEN: Verdict = { counter: 'upstreamMalformed' };
+export const REPLY_IS_BROKEN: Verification = { counter: 'upstreamMalformed' };
 /** Somebody else's message or a forgery: wait on. */
-export const REPLY_IS_FOREIGN: Verdict = { counter: 'upstreamMismatched' };
+export const REPLY_IS_FOREIGN: Verification = { counter: 'upstreamMismatched' };
 /** Over UDP, right but for the letter case: a forgery, or a server that changes the case. */
-export const REPLY_HAS_WRONG_CASE: Verdict = { counter: 'upstreamMismatched' };
+export const REPLY_HAS_WRONG_CASE: Verification = { counter: 'upstreamMismatched' };
 /** Over UDP, without the cookie that the server sends: a forgery, or another server. */
-export const REPLY_LACKS_COOKIE: Verdict = { counter: 'upstreamMismatched' };
+export const REPLY_LACKS_COOKIE: Verification = { counter: 'upstreamMismatched' };
 /** Over UDP, an error without a question: a forgery, or a server that does not understand ours. */
-export const REPLY_LACKS_QUESTION: Verdict = { counter: 'upstreamMismatched' };
+export const REPLY_LACKS_QUESTION: Verification = { counter: 'upstreamMismatched' };
 
 /**
  * Verifies a reply and finds what of it can be used: `attempt.reply`, with the attempt's question.
@@ -34,7 +34,7 @@ export const REPLY_LACKS_QUESTION: Verdict = { counter: 'upstreamMismatched' };
  * Over TCP nobody can forge from off the path: a reply in another letter case, or an error without a
  * question, is the server's there. So is one in another case when the case was not random.
  */
-export function verifyReply(attempt: Attempt, bytes: Buffer, nowUs: number): Verdict {
+export function verifyReply(attempt: Attempt, bytes: Buffer, nowUs: number): Verification {
   const { query, exchange, upstream, overTcp, hasRandomCase } = attempt;
   const end = exchange.questionEnd;
   switch (fitOf(bytes, query, end)) {
@@ -61,7 +61,7 @@ function usablePart(bytes: Buffer, end: number, overTcp: boolean): Buffer | null
 }
 
 /** One may be forged; two of one server, with other IDs and ports, are believed. */
-function verifyBare(attempt: Attempt, bytes: Buffer): Verdict {
+function verifyBare(attempt: Attempt, bytes: Buffer): Verification {
   const { exchange, upstream, overTcp, query } = attempt;
   if (!overTcp && !exchange.hasDoubted(upstream, DOUBT.bare)) {
     attempt.reply = bytes;
@@ -72,7 +72,7 @@ function verifyBare(attempt: Attempt, bytes: Buffer): Verdict {
 }
 
 /** A truncated reply may have lost its cookie, and leads to TCP anyway. */
-function checkCookie(attempt: Attempt, bytes: Buffer, nowUs: number): Verdict {
+function checkCookie(attempt: Attempt, bytes: Buffer, nowUs: number): Verification {
   const { cookie, upstream, overTcp, exchange } = attempt;
   if (cookie === null || isTruncated(bytes)) return REPLY_IS_OURS;
   const end = exchange.questionEnd;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { CachedItem, CachedRecord } from '../../../main/engine/cache/cache-view.ts';
 import { OUTCOME, REASON } from '../../../main/contract/outcome.ts';
-import { writeKeptReply } from '../../../main/engine/explain/explain-message.ts';
+import { writeCachedReply } from '../../../main/engine/explain/explain-message.ts';
 import { writeQuestion } from '../../../main/engine/explain/explain.ts';
 import { FakeClock, fakeService } from '../fakes.ts';
 
@@ -156,7 +156,7 @@ test('resolve asks once, as the client, and tells what came', async (t) => {
   plane.upstreams = ['9.9.9.9'];
   const query = writeQuestion('new.example', 'A');
   plane.answer = {
-    answer: writeKeptReply(query, item(1, { ...address, owner: 'new.example' })),
+    answer: writeCachedReply(query, item(1, { ...address, owner: 'new.example' })),
     ...{ outcome: OUTCOME.forwarded, reason: REASON.none, upstream: 0, durationUs: 1_500 },
   };
   const input = { name: 'new.example', client: '192.0.2.7', resolve: true };

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, test, type TestContext } from 'node:test';
 import type { ListMemory } from '../../../main/lists/meta.ts';
-import type { Service } from '../../../main/control/service.ts';
+import type { ControlPlane } from '../../../main/control/control-plane.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { FakeClock, fakeService } from '../fakes.ts';
 
@@ -121,6 +121,6 @@ async function setUp(t: TestContext) {
   return made;
 }
 
-async function send(service: Service, text: string): Promise<string> {
+async function send(service: ControlPlane, text: string): Promise<string> {
   return (await service.uploads.append(null, Buffer.from(text))).id;
 }

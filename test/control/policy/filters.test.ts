@@ -74,7 +74,7 @@ test('a schedule switches by itself, at its minute, also when the clock was set'
     const message = plane.policies.at(-1);
     assert.ok(message);
     const question = { name: 'games.example', type: 'A', address: new Uint8Array(16) };
-    return explain({ policy: openPolicy(message), ...question }).decision;
+    return explain({ config: openPolicy(message), ...question }).decision;
   };
   await service.call('policies.put', { policy: night });
   assert.equal(blocks(), 'blocked');

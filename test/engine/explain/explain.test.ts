@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { OUTCOME, REASON } from '../../../main/contract/outcome.ts';
 import { explain, judge } from '../../../main/engine/explain/explain.ts';
-import { readAnswerSection, writeKeptReply } from '../../../main/engine/explain/explain-message.ts';
+import {
+  readAnswerSection,
+  writeCachedReply,
+} from '../../../main/engine/explain/explain-message.ts';
 import type { CachedItem, CachedRecord } from '../../../main/engine/cache/cache-view.ts';
 import { policy, table, type PolicyOptions } from '../../support/engine-fakes.ts';
 
@@ -14,7 +17,7 @@ const lists = table(
 const nobody = new Uint8Array(16);
 
 function ask(options: PolicyOptions, name: string, type = 'A') {
-  return explain({ policy: policy(options), name, type, address: nobody });
+  return explain({ config: policy(options), name, type, address: nobody });
 }
 
 /** action, list, name, line, whether it won. */
@@ -55,7 +58,7 @@ test("the user's own block beats an allow entry of a list, and a first rule beat
     ],
   );
   const firstRules = table([], ['shop.example@0']);
-  const allowed = ask({ lists, rules, firstRules }, 'good.shop.example');
+  const allowed = ask({ lists, rules, priorityRules: firstRules }, 'good.shop.example');
   assert.equal(allowed.decision, 'allowed');
   assert.deepEqual(
     allowed.matches.filter(({ won }) => won).map(({ layer }) => layer),
@@ -138,8 +141,8 @@ describe('a kept answer', () => {
   test('is shown to the filter: a name it leads to is blocked', () => {
     const kept = item(cname, address);
     const found = explain({
-      ...{ policy: policy({ lists }), name: 'www.site.example', type: 'A', address: nobody },
-      kept: (query) => writeKeptReply(query, kept),
+      ...{ config: policy({ lists }), name: 'www.site.example', type: 'A', address: nobody },
+      kept: (query) => writeCachedReply(query, kept),
     });
     assert.deepEqual([found.decision, found.now.reason], ['blocked', REASON.cname]);
     assert.equal(found.now.matched, 'x.ads.example');
@@ -151,8 +154,8 @@ describe('a kept answer', () => {
     const rules = table([], ['site.example@0']);
     const both = policy({ lists, rules });
     const found = explain({
-      ...{ policy: both, name: 'www.site.example', type: 'A', address: nobody },
-      kept: (query) => writeKeptReply(query, item(cname, address)),
+      ...{ config: both, name: 'www.site.example', type: 'A', address: nobody },
+      kept: (query) => writeCachedReply(query, item(cname, address)),
     });
     assert.equal(found.decision, 'allowed');
     const verdict = judge(both, found, 'x.ads.example');
@@ -170,7 +173,7 @@ describe('a kept answer', () => {
       { owner: 'a.example', type: 16, ttl: 5, data: '\\# 0' },
     ];
     const query = ask({}, 'www.site.example').now.answer as Uint8Array;
-    assert.deepEqual(readAnswerSection(writeKeptReply(query, item(...records))), records);
+    assert.deepEqual(readAnswerSection(writeCachedReply(query, item(...records))), records);
   });
 });
 

@@ -160,17 +160,17 @@ describe('plain names', () => {
         )
         .map(([action, extent, important]) => action | extent | important),
     });
-    const context = createMatchContext();
+    const matchContext = createMatchContext();
     const property = fc.property(
       fc.array(entry, { maxLength: 60 }),
       fc.array(name, { minLength: 1, maxLength: 20 }),
       fc.option(fc.uint8Array({ minLength: 5, maxLength: 5, max: 1 })),
       (entries, names, listMask) => {
         const rules = build(entries);
-        context.listMask = listMask;
+        matchContext.listMask = listMask;
         for (const one of names) {
           const best = slowly(entries, one, listMask);
-          const found = rules.match(viewOf(one), context);
+          const found = rules.match(viewOf(one), matchContext);
           assert.deepEqual([found, rules.listId, rules.labels], best, one);
         }
       },

@@ -9,7 +9,7 @@ import {
   GATE_OPEN,
 } from '../../../main/engine/state/client-gate.ts';
 import { Engine } from '../../../main/engine/engine.ts';
-import type { Access } from '../../../main/engine/filter/policy.ts';
+import type { Access } from '../../../main/engine/filter/engine-config.ts';
 import { probeZone } from '../../../main/dns/special-zones.ts';
 import { parseAddress } from '../../../main/net/listen/client-address.ts';
 import { parseNetwork, parseNetworks } from '../../../main/control/policy/networks.ts';

@@ -6,7 +6,7 @@
  */
 import { isIP } from 'node:net';
 import { LIMITS } from '../../../contract/limits.ts';
-import type { Network } from '../../../engine/filter/policy.ts';
+import type { Network } from '../../../engine/filter/engine-config.ts';
 import { isInside, parseNetwork } from '../../policy/networks.ts';
 import type { ImportDraft } from '../draft/draft.ts';
 import { NO_SHARE, type Share } from '../draft/share.ts';

@@ -11,9 +11,9 @@ import {
 } from '../../contract/counters.ts';
 import { OUTCOME, OUTCOMES, REASON } from '../../contract/outcome.ts';
 import type { BatchClock } from '../query/batch-clock.ts';
-import { LIST_ID_NONE, type Policy } from '../filter/policy.ts';
+import { LIST_ID_NONE, type EngineConfig } from '../filter/engine-config.ts';
 import type { Clock, LogFacts, QuerySink } from '../query/ports.ts';
-import { UPSTREAM_NONE, type Turn } from '../query/turn.ts';
+import { UPSTREAM_NONE, type QueryContext } from '../query/query-context.ts';
 
 const ANSWERED = COUNTER.answered;
 const PROBES = COUNTER.probes;
@@ -33,7 +33,7 @@ const DURATION_US_MAX = 2 ** 30 - 1;
  */
 const WALL_CLOCK_US = 50_000;
 
-export class Tally {
+export class Accounting {
   readonly #batch: BatchClock;
   readonly #clock: Clock;
   readonly #sink: QuerySink;
@@ -78,45 +78,47 @@ export class Tally {
   }
 
   /** Counts the answer that was just written, and logs it unless logging is off. */
-  answered(turn: Turn, logMode: Policy['logMode']): void {
-    if (turn.isProbe) {
+  answered(context: QueryContext, logMode: EngineConfig['logMode']): void {
+    if (context.isProbe) {
       this.add(PROBES);
       return;
     }
     this.#batch.answered();
     const nowUs = this.#batch.answerUs;
-    const elapsedUs = nowUs - turn.startedUs;
+    const elapsedUs = nowUs - context.startedUs;
     // `| 0` keeps it a small integer, which costs no allocation.
     const durationUs = elapsedUs > 0 ? Math.min(elapsedUs, DURATION_US_MAX) | 0 : 0;
     this.add(ANSWERED);
-    this.add(OUTCOME_SLOTS[turn.outcome] as number);
-    if (turn.isTruncated) this.add(TRUNCATED);
-    const histogram = turn.upstream === UPSTREAM_NONE ? LOCAL_HISTOGRAM : UPSTREAM_HISTOGRAM;
+    this.add(OUTCOME_SLOTS[context.outcome] as number);
+    if (context.isTruncated) this.add(TRUNCATED);
+    const histogram = context.upstream === UPSTREAM_NONE ? LOCAL_HISTOGRAM : UPSTREAM_HISTOGRAM;
     this.add(histogram + histogramBucket(durationUs));
     if (logMode === 'off') return;
     if (!(nowUs - this.#wallAtUs < WALL_CLOCK_US)) this.#readWallClock(nowUs);
-    this.#fillFacts(turn, durationUs, logMode === 'anonymous');
+    this.#fillFacts(context, durationUs, logMode === 'anonymous');
     this.add(this.#sink.push(this.#facts) ? LOGGED : LOG_DROPPED);
   }
 
-  #fillFacts(turn: Turn, durationUs: number, isAnonymous: boolean): void {
+  #fillFacts(context: QueryContext, durationUs: number, isAnonymous: boolean): void {
     const facts = this.#facts;
-    const { query } = turn;
-    facts.timeMs = Math.floor(this.#wallMs + (turn.startedUs - this.#wallAtUs) / 1_000);
-    facts.address = isAnonymous ? maskAddress(turn.address, this.#maskedAddress) : turn.address;
-    facts.transport = turn.transport;
+    const { query } = context;
+    facts.timeMs = Math.floor(this.#wallMs + (context.startedUs - this.#wallAtUs) / 1_000);
+    facts.address = isAnonymous
+      ? maskAddress(context.address, this.#maskedAddress)
+      : context.address;
+    facts.transport = context.transport;
     facts.name = query.name;
     facts.nameLength = query.nameLength;
     facts.type = query.type;
     facts.qclass = query.qclass;
-    facts.rcode = turn.rcode;
-    facts.outcome = turn.outcome;
-    facts.reason = turn.reason;
-    facts.listId = turn.listId;
-    facts.matchedLabels = turn.matchedLabels;
-    facts.matched = turn.matched;
-    facts.matchedLength = turn.matchedLength;
-    facts.upstream = turn.upstream;
+    facts.rcode = context.rcode;
+    facts.outcome = context.outcome;
+    facts.reason = context.reason;
+    facts.listId = context.listId;
+    facts.matchedLabels = context.matchedLabels;
+    facts.matched = context.matched;
+    facts.matchedLength = context.matchedLength;
+    facts.upstream = context.upstream;
     facts.durationUs = durationUs;
   }
 

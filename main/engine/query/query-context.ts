@@ -5,7 +5,7 @@
 import { LIMITS } from '../../contract/limits.ts';
 import { OUTCOME, REASON, type Outcome, type Reason } from '../../contract/outcome.ts';
 import { createMatchContext } from '../filter/match-context.ts';
-import { LIST_ID_NONE } from '../filter/policy.ts';
+import { LIST_ID_NONE } from '../filter/engine-config.ts';
 import type { Client } from './ports.ts';
 import { Query } from './query.ts';
 import type { Rewrite } from '../filter/rule-set.ts';
@@ -16,12 +16,12 @@ export const UPSTREAM_NONE = -1;
 
 const NO_BYTES = new Uint8Array(0);
 
-export class Turn {
+export class QueryContext {
   /** Of the packet that is being answered: its own, or one that was read ahead. */
   query = new Query();
 
   /** What rules look at beside the name; filled by the steps that ask them. */
-  readonly context = createMatchContext();
+  readonly matchContext = createMatchContext();
 
   /** Who asked; null while a late answer is written. */
   client: Client | null = null;

@@ -7,19 +7,19 @@ import type { Answer, ReplyReader } from '../answer/answer.ts';
 import type { AnswerCache } from '../cache/cache.ts';
 import type { ClientGate } from './client-gate.ts';
 import type { PendingQuestions } from './pending.ts';
-import type { Policy } from '../filter/policy.ts';
+import type { EngineConfig } from '../filter/engine-config.ts';
 import type { Alarm, Clock, Exchange } from '../query/ports.ts';
 import type { SuffixSet } from '../../dns/suffix-set.ts';
-import type { Tally } from './tally.ts';
-import type { Turn } from '../query/turn.ts';
+import type { Accounting } from './accounting.ts';
+import type { QueryContext } from '../query/query-context.ts';
 
-export interface Parts {
-  readonly turn: Turn;
+export interface EngineState {
+  readonly context: QueryContext;
   readonly clock: Clock;
   readonly exchange: Exchange;
   readonly cache: AnswerCache;
   readonly pending: PendingQuestions;
-  readonly tally: Tally;
+  readonly accounting: Accounting;
   /** The view that cache look-ups fill. */
   readonly cached: Answer;
   readonly reader: ReplyReader;
@@ -36,7 +36,7 @@ export interface Parts {
   /** Null: everybody may ask as often as he likes. */
   readonly gate: ClientGate | null;
   /** Swapped by reference between two packets. */
-  policy: Policy;
+  config: EngineConfig;
   /** Of the policy, ready for use. */
   guard: RebindingGuard;
   /** Of the policy: names that are never answered stale. */

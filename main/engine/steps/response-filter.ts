@@ -12,9 +12,9 @@ import type { AnswerName } from '../answer/answer-name.ts';
 import { hasTarget, type Answer } from '../answer/answer.ts';
 import { CONNECTIVITY_NAMES } from '../state/connectivity.ts';
 import type { MatchContext } from '../filter/match-context.ts';
-import { LIST_ID_RULES, type Policy } from '../filter/policy.ts';
+import { LIST_ID_RULES, type EngineConfig } from '../filter/engine-config.ts';
 import type { RuleSet } from '../filter/rule-set.ts';
-import type { Turn } from '../query/turn.ts';
+import type { QueryContext } from '../query/query-context.ts';
 import {
   decide,
   decidingLabels,
@@ -34,37 +34,37 @@ import {
   skipName,
   TYPE,
 } from '../../dns/wire.ts';
-import { knowClient } from './client.ts';
+import { identifyClient } from './client.ts';
 
 /**
  * Whether the answer leads to a blocked name or address; notes which, why, and what a rule about an
- * address answers in the turn.
+ * address answers in the context.
  */
-export function leadsToBlocked(
-  turn: Turn,
-  policy: Policy,
+export function pointsToBlocked(
+  context: QueryContext,
+  config: EngineConfig,
   answer: Answer,
   name: AnswerName,
 ): boolean {
-  const { query } = turn;
-  turn.rewrite = null;
-  if (!policy.filtering || query.qclass !== CLASS.internet) return false;
-  knowClient(turn, policy);
-  if (!turn.context.profile.filtering) return false;
-  const own = decide(policy, query, turn.context);
+  const { query } = context;
+  context.rewrite = null;
+  if (!config.filtering || query.qclass !== CLASS.internet) return false;
+  identifyClient(context, config);
+  if (!context.matchContext.profile.filtering) return false;
+  const own = decide(config, query, context.matchContext);
   if (isUserAllow(own)) return false;
   const onlyRules = own === VERDICT_LIST_ALLOW || CONNECTIVITY_NAMES.has(query);
-  return hasBlockedTarget(turn, policy, answer, name, onlyRules);
+  return hasBlockedTarget(context, config, answer, name, onlyRules);
 }
 
 function hasBlockedTarget(
-  turn: Turn,
-  policy: Policy,
+  context: QueryContext,
+  config: EngineConfig,
   answer: Answer,
   name: AnswerName,
   onlyRules: boolean,
 ): boolean {
-  const { query } = turn;
+  const { query } = context;
   const { bytes, bodyAt, bodyLength, answerCount } = answer;
   const end = bodyAt + bodyLength;
   let at = bodyAt;
@@ -76,67 +76,75 @@ function hasBlockedTarget(
     if (hasTarget(type)) {
       const targetAt = fixed + RECORD_FIXED_BYTES + (type === TYPE.cname ? 0 : 2);
       const isRead = name.read(answer, targetAt, query.name, 0, query.nameLength);
-      if (isRead && isBlocked(turn, policy, name, onlyRules)) return true;
-    } else if (isBlockedAddress(turn, policy, bytes, fixed, type, onlyRules)) return true;
+      if (isRead && isBlocked(context, config, name, onlyRules)) return true;
+    } else if (isBlockedAddress(context, config, bytes, fixed, type, onlyRules)) return true;
     at = next;
   }
   return false;
 }
 
-function isBlocked(turn: Turn, policy: Policy, name: AnswerName, onlyRules: boolean): boolean {
-  const { context } = turn;
-  const verdict = decide(policy, name, context);
+function isBlocked(
+  context: QueryContext,
+  config: EngineConfig,
+  name: AnswerName,
+  onlyRules: boolean,
+): boolean {
+  const { matchContext } = context;
+  const verdict = decide(config, name, matchContext);
   if (!isBlock(verdict) || (verdict === VERDICT_LIST_BLOCK && onlyRules)) return false;
   // A redirect is for who asks for the name itself.
-  if (isByTable(verdict) && context.entry?.action === 'redirect') return false;
-  turn.outcome = OUTCOME.blocked;
-  turn.reason = REASON.cname;
-  turn.listId = decidingList(policy, verdict, context);
-  const labels = decidingLabels(policy, verdict, context);
-  turn.matchedLabels = labels;
+  if (isByTable(verdict) && matchContext.entry?.action === 'redirect') return false;
+  context.outcome = OUTCOME.blocked;
+  context.reason = REASON.cname;
+  context.listId = decidingList(config, verdict, matchContext);
+  const labels = decidingLabels(config, verdict, matchContext);
+  context.matchedLabels = labels;
   // A pattern names no part of it: the whole name is told.
   const start = labels === 0 ? 0 : (name.labelStarts[name.labelCount - labels] as number);
-  turn.matchedLength = name.nameLength - start;
-  copyBytes(name.name, start, turn.matched, 0, turn.matchedLength);
+  context.matchedLength = name.nameLength - start;
+  copyBytes(name.name, start, context.matched, 0, context.matchedLength);
   return true;
 }
 
 /** Rules may block answers with an address in them, as RPZ does with its IP triggers. */
 function isBlockedAddress(
-  turn: Turn,
-  policy: Policy,
+  context: QueryContext,
+  config: EngineConfig,
   bytes: Uint8Array,
   fixed: number,
   type: number,
   onlyRules: boolean,
 ): boolean {
-  if (!isWatched(policy, onlyRules) || !readAddress(bytes, fixed, type)) return false;
-  const by = blockingRules(policy, turn.context, onlyRules);
+  if (!isWatched(config, onlyRules) || !readAddress(bytes, fixed, type)) return false;
+  const by = blockingRules(config, context.matchContext, onlyRules);
   const rewrite = by?.rewrite ?? null;
-  if (by === null || (rewrite?.tcpOnly === true && turn.transport === 'tcp')) return false;
-  turn.outcome = OUTCOME.blocked;
-  turn.reason = by === policy.lists ? REASON.list : REASON.rule;
-  turn.listId = by === policy.lists ? by.listId : LIST_ID_RULES;
-  turn.matchedLabels = 0;
+  if (by === null || (rewrite?.tcpOnly === true && context.transport === 'tcp')) return false;
+  context.outcome = OUTCOME.blocked;
+  context.reason = by === config.lists ? REASON.list : REASON.rule;
+  context.listId = by === config.lists ? by.listId : LIST_ID_RULES;
+  context.matchedLabels = 0;
   // An alias would be a question of its own: the address is blocked all the same.
-  turn.rewrite = rewrite?.cname === '' ? rewrite : null;
+  context.rewrite = rewrite?.cname === '' ? rewrite : null;
   return true;
 }
 
-function isWatched({ firstRules, rules, lists }: Policy, onlyRules: boolean): boolean {
+function isWatched(
+  { priorityRules: firstRules, rules, lists }: EngineConfig,
+  onlyRules: boolean,
+): boolean {
   if (rules.watchesAddresses || firstRules?.watchesAddresses === true) return true;
   return lists.watchesAddresses && !onlyRules;
 }
 
 /** The rules that block `address`, those of the user first; null for none. */
 function blockingRules(
-  { firstRules, rules, lists }: Policy,
-  context: MatchContext,
+  { priorityRules: firstRules, rules, lists }: EngineConfig,
+  matchContext: MatchContext,
   onlyRules: boolean,
 ): RuleSet | null {
-  if (firstRules?.blocksAddress(address, context) === true) return firstRules;
-  if (rules.blocksAddress(address, context)) return rules;
-  return !onlyRules && lists.blocksAddress(address, context) ? lists : null;
+  if (firstRules?.blocksAddress(address, matchContext) === true) return firstRules;
+  if (rules.blocksAddress(address, matchContext)) return rules;
+  return !onlyRules && lists.blocksAddress(address, matchContext) ? lists : null;
 }
 
 /** Scratch: 16 bytes, IPv4 as ::ffff:a.b.c.d. */

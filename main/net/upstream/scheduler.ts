@@ -25,7 +25,7 @@ const PATIENCE_MAX_US = 1_000_000;
 const PATIENCE_PART = 5;
 
 /** What the pool does for it. */
-export interface AskingOwner {
+export interface SchedulerOwner {
   /** A question has left. */
   launched(overTcp: boolean): void;
   /** Finds the group and the order that hold now. */
@@ -42,13 +42,13 @@ export interface AskingOwner {
 }
 
 /** Puts questions to servers. */
-export class Asking {
-  readonly #owner: AskingOwner;
+export class ExchangeScheduler {
+  readonly #owner: SchedulerOwner;
   readonly #wheel: TimerWheel<PendingExchange>;
   readonly #random: Random;
   #raceUntilUs = -Infinity;
 
-  constructor(owner: AskingOwner, wheel: TimerWheel<PendingExchange>, random: Random) {
+  constructor(owner: SchedulerOwner, wheel: TimerWheel<PendingExchange>, random: Random) {
     this.#owner = owner;
     this.#wheel = wheel;
     this.#random = random;
@@ -217,7 +217,7 @@ function isUnderWayTo({ attempts }: PendingExchange, server: Upstream, nowUs: nu
   if (attempts.length === 0) return false;
   const { resendUs, roundTripUs } = server.health;
   const resendFromUs = nowUs - Math.max(resendUs, 2 * roundTripUs);
-  for (const { upstream, carrier, sentUs } of attempts) {
+  for (const { upstream, connection: carrier, sentUs } of attempts) {
     if (upstream === server && carrier?.isSound === true && sentUs > resendFromUs) return true;
   }
   return false;

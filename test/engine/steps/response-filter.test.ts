@@ -13,8 +13,8 @@ import {
   u16,
   wireName,
   type RecordOptions,
-} from '../support/dns-wire.ts';
-import { EngineHarness, policy, table } from '../support/engine-fakes.ts';
+} from '../../support/dns-wire.ts';
+import { EngineHarness, policy, table } from '../../support/engine-fakes.ts';
 
 const lists = table(['tracker.example@7', 'msedge.example@7'], ['good.tracker.example@8']);
 

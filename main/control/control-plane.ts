@@ -86,7 +86,7 @@ const OWN: Caller = { permission: 'write', isLocal: true };
 
 type Handlers = Omit<AllHandlers, FilterMethod>;
 
-export class Service implements ServiceClient {
+export class ControlPlane implements ServiceClient {
   readonly #options: Omit<ServiceOptions, 'policy'>;
   readonly #reports: Reports;
   readonly #live: LiveTopic;

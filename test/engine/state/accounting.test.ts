@@ -1,4 +1,4 @@
-/** Every answer is counted once and logged once (main/engine/state/tally.ts). */
+/** Every answer is counted once and logged once (main/engine/state/accounting.ts). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {

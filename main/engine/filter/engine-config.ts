@@ -27,7 +27,7 @@ export interface Access {
   readonly queriesPerSecond: number;
 }
 
-export interface Policy {
+export interface EngineConfig {
   /** Grows with each policy; shown in status so that a change can be seen to have arrived. */
   readonly version: number;
   /** False while filtering is off or paused: queries are forwarded transparently. */
@@ -35,7 +35,7 @@ export interface Policy {
   readonly blockingAnswer: BlockingAnswer;
   readonly blockingTtlSeconds: number;
   /** Rules that come before all others: temporary ones, and those for single clients; list id 0. */
-  readonly firstRules?: RuleSet | null;
+  readonly priorityRules?: RuleSet | null;
   /** The user's own rules; list id 0. A small set, rebuilt at each edit. */
   readonly rules: RuleSet;
   /** All enabled lists, compiled. */

@@ -4,7 +4,7 @@
  *
  * Every line has exactly one verdict, so rules + comments + ignored = lines.
  */
-export const VERDICT = {
+export const LINE_RESULT = {
   /** Blank, or a comment. */
   comment: 0,
   /** At least one name was taken from it. */
@@ -38,7 +38,7 @@ export const VERDICT = {
   zone: 28,
   hidden: 29,
 } as const;
-export type Verdict = (typeof VERDICT)[keyof typeof VERDICT];
+export type Verdict = (typeof LINE_RESULT)[keyof typeof LINE_RESULT];
 
 /** Why a line was ignored, in words for the list page. Index = verdict; the first two are none. */
 export const REASONS: readonly string[] = [
@@ -75,19 +75,19 @@ export const REASONS: readonly string[] = [
 ];
 
 const KNOWN_SYNTAX: ReadonlySet<number> = new Set([
-  VERDICT.cosmetic,
-  VERDICT.path,
-  VERDICT.regex,
-  VERDICT.modifier,
-  VERDICT.pattern,
-  VERDICT.wide,
-  VERDICT.modifierValue,
-  VERDICT.never,
-  VERDICT.patternCost,
-  VERDICT.patternsFull,
-  VERDICT.rulesFull,
-  VERDICT.trigger,
-  VERDICT.action,
+  LINE_RESULT.cosmetic,
+  LINE_RESULT.path,
+  LINE_RESULT.regex,
+  LINE_RESULT.modifier,
+  LINE_RESULT.pattern,
+  LINE_RESULT.wide,
+  LINE_RESULT.modifierValue,
+  LINE_RESULT.never,
+  LINE_RESULT.patternCost,
+  LINE_RESULT.patternsFull,
+  LINE_RESULT.rulesFull,
+  LINE_RESULT.trigger,
+  LINE_RESULT.action,
 ]);
 
 /**

@@ -7,7 +7,7 @@ import type { RuleBuffers } from '../../engine/filter/rule-set.ts';
 import { compileRules } from '../../lists/compile/rules.ts';
 import { hasModifier, withModifier } from './rule-text.ts';
 
-export interface FirstRule {
+export interface PriorityRule {
   readonly rule: string;
   /** 1-based number among the rules of the settings; 0 for a temporary one. */
   readonly line: number;
@@ -16,10 +16,10 @@ export interface FirstRule {
 }
 
 /** Line n of the table is the n-th of these. */
-export function listFirstRules(
+export function listPriorityRules(
   rules: readonly string[],
   temporary: readonly TemporaryRule[],
-): FirstRule[] {
+): PriorityRule[] {
   const lasting = rules.flatMap((rule, index) =>
     isForClients(rule) ? [{ rule, line: index + 1, endsAtMs: null }] : [],
   );
@@ -32,7 +32,7 @@ export function isForClients(rule: string): boolean {
 }
 
 /** Null when there are none. What was asked for just now comes before what lasts. */
-export function compileFirstRules(rules: readonly FirstRule[]): RuleBuffers | null {
+export function compilePriorityRules(rules: readonly PriorityRule[]): RuleBuffers | null {
   if (rules.length === 0) return null;
   return compileRules(
     rules.map(({ rule, endsAtMs }) =>
