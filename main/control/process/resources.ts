@@ -43,5 +43,5 @@ export function buildId(): string | null {
 function appRoot(): URL {
   const here = import.meta.url;
   const aboveMain = here.slice(0, here.lastIndexOf('/main/') + 1);
-  return new URL(here.endsWith('.ts') ? './' : '../../', aboveMain);
+  return new URL(here.endsWith('.ts') ? './' : '../', aboveMain);
 }

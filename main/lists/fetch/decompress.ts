@@ -5,13 +5,8 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
-import {
-  constants,
-  createGunzip,
-  createZstdDecompress,
-  type Gunzip,
-  type ZstdDecompress,
-} from 'node:zlib';
+import * as zlib from 'node:zlib';
+import { AppError } from '../../contract/errors.ts';
 import { LIMITS } from '../../contract/limits.ts';
 
 const GZIP_MAGIC = 0x1f8b;
@@ -19,7 +14,10 @@ const ZSTD_MAGIC = 0x28b52ffd;
 const MAGIC_BYTES = 4;
 const READ_BYTES = 65_536;
 
-type Decoder = Gunzip | ZstdDecompress;
+type Decoder = zlib.Gunzip | zlib.ZstdDecompress;
+
+/** Runtimes before Node 22.15 cannot read zstd; the desktop app may run in an older Electron. */
+export const CAN_READ_ZSTD = 'createZstdDecompress' in zlib;
 
 /** What came out of a packed file. */
 export interface Unpacked {
@@ -28,10 +26,13 @@ export interface Unpacked {
   readonly sha256: string;
 }
 
-/** A decoder of zstd that takes a bounded window. */
-export function createZstdDecoder(): ZstdDecompress {
-  const params = { [constants.ZSTD_d_windowLogMax]: LIMITS.listZstdWindowLogMax };
-  return createZstdDecompress({ params });
+/** A decoder of zstd that takes a bounded window. @throws AppError LIST_REJECTED in an old runtime */
+export function createZstdDecoder(): zlib.ZstdDecompress {
+  if (!CAN_READ_ZSTD) {
+    throw new AppError('LIST_REJECTED', 'it is packed with zstd, which this runtime cannot read');
+  }
+  const params = { [zlib.constants.ZSTD_d_windowLogMax]: LIMITS.listZstdWindowLogMax };
+  return zlib.createZstdDecompress({ params });
 }
 
 /**
@@ -60,7 +61,7 @@ export async function unpackFile(path: string, tooLarge: () => Error): Promise<U
 }
 
 function decoderOf(head: Buffer): Decoder | null {
-  if (head.readUInt16BE(0) === GZIP_MAGIC) return createGunzip();
+  if (head.readUInt16BE(0) === GZIP_MAGIC) return zlib.createGunzip();
   return head.readUInt32BE(0) === ZSTD_MAGIC ? createZstdDecoder() : null;
 }
 

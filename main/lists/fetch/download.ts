@@ -15,7 +15,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { AppError } from '../../contract/errors.ts';
 import { LIMITS } from '../../contract/limits.ts';
 import { AddressGuard } from './address-guard.ts';
-import { createZstdDecoder, isDecoderError, unpackFile } from './decompress.ts';
+import { CAN_READ_ZSTD, createZstdDecoder, isDecoderError, unpackFile } from './decompress.ts';
 import { diskFullError } from './disk-space.ts';
 import { inMiB } from '../compile/validate.ts';
 
@@ -176,7 +176,7 @@ function getOnce(
   const headers: Record<string, string> = {
     'user-agent': 'Sluice',
     accept: 'text/plain, */*;q=0.5',
-    'accept-encoding': 'gzip, deflate, br, zstd',
+    'accept-encoding': CAN_READ_ZSTD ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br',
   };
   if (request.etag !== '') headers['if-none-match'] = request.etag;
   if (request.lastModified !== '') headers['if-modified-since'] = request.lastModified;
