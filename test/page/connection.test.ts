@@ -94,7 +94,7 @@ describeWindow('connection', (lab) => {
     await page.goto(`${service.url}#/rules`);
     await page.getByText('No rules of your own').waitFor();
     await page.goto(`${service.url}#/policies`);
-    await page.getByText('Write one to block games at night').waitFor();
+    await page.getByText(en.policies.noneHint).waitFor();
     await page.goto(`${service.url}#/policies/names`);
     await page.getByText('Give a printer or a server of your network a name').waitFor();
   });
