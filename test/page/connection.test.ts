@@ -96,7 +96,7 @@ describeWindow('connection', (lab) => {
     await page.goto(`${service.url}#/policies`);
     await page.getByText(en.policies.noneHint).waitFor();
     await page.goto(`${service.url}#/policies/names`);
-    await page.getByText('Give a printer or a server of your network a name').waitFor();
+    await page.getByText(en.services.records.noneHint).waitFor();
   });
 
   test('inside the desktop app it talks through the bridge, and no HTTP call is made', async () => {
