@@ -7,6 +7,7 @@
  *   --rounds N    rounds (default 7)
  *   --seconds N   length of one run (default 3)
  *   --names N     names in the block list (default 140626)
+ *   --build FILE  headless.js of another build of Sluice, as one more server
  *   --out DIR     folder of rivals.json (default bench/out)
  *
  * Needs a C compiler and the Debian packages unbound, dnsdist and dnsmasq-base; a rival that is
@@ -121,6 +122,7 @@ async function main(): Promise<void> {
       rounds: { type: 'string', default: '7' },
       seconds: { type: 'string', default: '3' },
       names: { type: 'string', default: '140626' },
+      build: { type: 'string' },
       out: { type: 'string', default: 'bench/out' },
     },
   });
@@ -132,6 +134,11 @@ async function main(): Promise<void> {
   try {
     const sluice = await startProgram(data, upstream.port);
     servers.push({ ...sluice, name: 'sluice' });
+    if (values.build !== undefined) {
+      const options = { program: values.build, dataFolder: 'other' };
+      const other = await startProgram(data, upstream.port, options);
+      servers.push({ ...other, name: 'other' });
+    }
     for (const rival of RIVALS) {
       const server = await rival(data, upstream.port);
       if ('missing' in server) say(`left out: ${server.missing}`);

@@ -46,6 +46,8 @@ export async function makeData(count: number): Promise<Data> {
 export interface ProgramOptions {
   /** headless.js of another build, to compare with. */
   readonly program?: string;
+  /** Data folder below that of the bench; each program that runs beside another needs its own. */
+  readonly dataFolder?: string;
   /** The processor it may use, or several: "0", "0,1". Any when empty. */
   readonly cpus?: string;
   readonly threads?: number;
@@ -57,9 +59,11 @@ export interface ProgramOptions {
 export async function startProgram(
   data: Data,
   upstreamPort: number,
-  { program = PROGRAM, cpus = '', threads = 1, nodeOptions = [] }: ProgramOptions = {},
+  options: ProgramOptions = {},
 ): Promise<Target> {
-  const config = join(data.folder, 'sluice.yaml');
+  const { program = PROGRAM, dataFolder = 'data', cpus = '', threads = 1 } = options;
+  const { nodeOptions = [] } = options;
+  const config = join(data.folder, `${dataFolder}.yaml`);
   await writeFile(
     config,
     JSON.stringify({
@@ -72,13 +76,14 @@ export async function startProgram(
       http: { listen: '127.0.0.1:0' },
     }),
   );
-  const folder = join(data.folder, 'data');
+  const folder = join(data.folder, dataFolder);
   const args = [...nodeOptions, program, 'run', '--config', config, '--data-dir', folder];
   const command = [...(cpus === '' ? [] : ['taskset', '-c', cpus]), process.execPath, ...args];
   const child = spawn(command[0] ?? '', command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] });
   const ready = await lineOf(child, /^ready .*dns=\S*?:(\d+).*http=(\S+)/, 30_000);
   const http = `http://${ready[2] ?? ''}`;
-  const token = (await readFile(join(folder, 'token'), 'latin1')).trim();
+  // Builds without the file let the same user in.
+  const token = (await readFile(join(folder, 'token'), 'latin1').catch(() => '')).trim();
   const headers = { authorization: `Bearer ${token}` };
   return {
     port: Number(ready[1]),
