@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -32,8 +32,8 @@ export function machine(): Machine {
  * @param command  the npm command that makes this file again; the arguments given are added
  */
 export function writeResult(folder: string, name: string, command: string, body: object): string {
-  mkdirSync(join(ROOT, folder), { recursive: true });
-  const path = join(ROOT, folder, `${name}.json`);
+  mkdirSync(resolve(ROOT, folder), { recursive: true });
+  const path = resolve(ROOT, folder, `${name}.json`);
   const commit = run('git', ['-C', ROOT, 'rev-parse', '--short=12', 'HEAD']);
   const date = new Date().toISOString().slice(0, 10);
   const given = process.argv.slice(2).join(' ');
