@@ -126,7 +126,7 @@ describeWindow('clients and backup', (lab) => {
     await panel.getByRole('button', { name: en.backup.importChosen }).click();
     await panel.getByText(en.backup.imported, { exact: true }).waitFor();
     assert.deepEqual(service.callsOf('import.apply'), [
-      { upload: '2'.padStart(22, '0'), only: ['lists', 'rules', 'records'] },
+      { upload: '2'.padStart(22, '0'), name: 'gravity.db', only: ['lists', 'rules', 'records'] },
     ]);
   });
 
@@ -155,7 +155,7 @@ describeWindow('clients and backup', (lab) => {
     await eventually(async () => {
       assert.deepEqual(await page.evaluate('window.called'), [
         'import.preview',
-        { upload: 'an-id' },
+        { upload: 'an-id', name: 'gravity.db' },
       ]);
     });
     assert.deepEqual(await page.evaluate('window.pieces'), [

@@ -2,6 +2,7 @@
 import type { Texts } from '../en/index.ts';
 import { activity } from './activity.ts';
 import { backup } from './backup.ts';
+import { cli } from './cli.ts';
 import { clients } from './clients.ts';
 import { errors } from './errors.ts';
 import { format } from './format.ts';
@@ -16,6 +17,7 @@ import { tray } from './tray.ts';
 export const de: Texts = {
   activity,
   backup,
+  cli,
   clients,
   errors,
   format,

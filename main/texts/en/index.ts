@@ -1,6 +1,7 @@
 /** English: the language that gives the keys. */
 import { activity } from './activity.ts';
 import { backup } from './backup.ts';
+import { cli } from './cli.ts';
 import { clients } from './clients.ts';
 import { errors } from './errors.ts';
 import { format } from './format.ts';
@@ -15,6 +16,7 @@ import { tray } from './tray.ts';
 export const en = {
   activity,
   backup,
+  cli,
   clients,
   errors,
   format,
