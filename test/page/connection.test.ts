@@ -94,9 +94,9 @@ describeWindow('connection', (lab) => {
     await page.goto(`${service.url}#/rules`);
     await page.getByText('No rules of your own').waitFor();
     await page.goto(`${service.url}#/policies`);
-    await page.getByText('Write one to block games at night').waitFor();
+    await page.getByText(en.policies.noneHint).waitFor();
     await page.goto(`${service.url}#/policies/names`);
-    await page.getByText('Give a printer or a server of your network a name').waitFor();
+    await page.getByText(en.services.records.noneHint).waitFor();
   });
 
   test('inside the desktop app it talks through the bridge, and no HTTP call is made', async () => {

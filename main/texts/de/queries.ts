@@ -22,7 +22,7 @@ export const queries: Texts['queries'] = {
 
   outcomes: {
     forwarded: 'Upstream',
-    cached: 'Aus dem Cache',
+    cached: 'Cache',
     blocked: 'Gesperrt',
     local: 'Lokal',
     failed: 'Fehler',
