@@ -18,7 +18,7 @@ const settled = {
   'policies/search': 'text=DuckDuckGo',
   'policies/names': 'text=nas.home.example',
   clients: 'text=device_gameconsole',
-  'clients/groups': `text=${en.clients.has.noFilter}`,
+  'clients/groups': 'text=filtering off',
   network: rows,
   health: rows,
   backup: `text=${en.backup.saveLead}`,
