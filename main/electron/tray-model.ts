@@ -61,9 +61,10 @@ const REASON_CHARACTERS_MAX = 80;
 export function trayView(
   state: TrayState,
   formatTime: (timeMs: number) => string,
-  { tray }: Pick<Texts, 'tray'>,
+  texts: Texts,
 ): TrayView {
-  const line = statusLine(state.protection, formatTime, tray);
+  const { tray } = texts;
+  const line = statusLine(state.protection, formatTime, texts);
   return {
     icon: iconOf(state),
     tooltip: `Sluice: ${line}\n${tray.blocked(state.blocked, state.queries)}`,
@@ -72,13 +73,13 @@ export function trayView(
       [
         {
           id: 'filtering',
-          label: tray.protection,
+          label: texts.activity.protection,
           action: state.protection.state === 'on' ? { kind: 'pause' } : { kind: 'resume' },
           isChecked: state.protection.state === 'on',
         },
-        ...pauseItems(state.protection, tray),
+        ...pauseItems(state.protection, texts),
       ],
-      takeoverItems(state.takeover, tray),
+      takeoverItems(state.takeover, texts),
       [does('open', tray.open, { kind: 'open' }), does('quit', tray.quit, { kind: 'quit' })],
     ],
   };
@@ -100,10 +101,11 @@ export function trayFile(icon: TrayIcon, platform: NodeJS.Platform): string {
 function statusLine(
   { state, resumesAtMs }: Protection,
   formatTime: (timeMs: number) => string,
-  tray: Texts['tray'],
+  { activity, shell }: Texts,
 ): string {
-  if (state !== 'paused' || resumesAtMs === null) return tray[state];
-  return tray.pausedUntil(formatTime(resumesAtMs));
+  if (state === 'on') return activity.isOn;
+  if (state === 'off') return activity.isOff;
+  return resumesAtMs === null ? shell.mark.paused : activity.pausedUntil(formatTime(resumesAtMs));
 }
 
 /** Being off is the person's wish and shows first; a fault matters while filtering is wanted. */
@@ -112,7 +114,7 @@ function iconOf(state: TrayState): TrayIcon {
   return state.health === 'degraded' ? 'degraded' : 'on';
 }
 
-function pauseItems(protection: Protection, tray: Texts['tray']): TrayItem[] {
+function pauseItems(protection: Protection, { activity, tray }: Texts): TrayItem[] {
   if (protection.state === 'off') return [];
   const pauses = PAUSE_MINUTES.map((minutes) =>
     does(`pause-${String(minutes)}`, tray.pauseFor(minutes), {
@@ -121,18 +123,18 @@ function pauseItems(protection: Protection, tray: Texts['tray']): TrayItem[] {
     }),
   );
   if (protection.state === 'on') return pauses;
-  return [does('resume', tray.resume, { kind: 'resume' }), ...pauses];
+  return [does('resume', activity.resume, { kind: 'resume' }), ...pauses];
 }
 
 /** The switch for the whole machine, and a line on where it stands when there is more to say. */
-function takeoverItems({ state, reason }: TrayState['takeover'], tray: Texts['tray']): TrayItem[] {
+function takeoverItems({ state, reason }: TrayState['takeover'], { network }: Texts): TrayItem[] {
   const isOn = state !== 'off' && state !== 'restoring';
   const isMoving = state === 'applying' || state === 'restoring';
-  const line = tray.takeoverStates[state] || reason;
+  const line = state === 'off' ? reason : network.takeover.titles[state];
   return [
     {
       id: 'takeover',
-      label: tray.takeover,
+      label: network.takeover.switch,
       action: isMoving ? null : { kind: isOn ? 'restore' : 'takeover' },
       isChecked: isOn,
     },

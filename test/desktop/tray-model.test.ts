@@ -43,7 +43,7 @@ test('on: offers three pauses and shows the counts', () => {
   assert.deepEqual(labels(view.groups), [
     ['Protection is on'],
     ['Protection', 'Pause for 5 minutes', 'Pause for 15 minutes', 'Pause for 60 minutes'],
-    ['Use for all apps on this computer'],
+    [en.network.takeover.switch],
     ['Open Sluice', 'Quit'],
   ]);
   assert.deepEqual(trayItem(view, 'filtering'), {
@@ -72,7 +72,7 @@ test('off: only the switch brings it back', () => {
   assert.deepEqual(labels(view.groups), [
     ['Protection is off'],
     ['Protection'],
-    ['Use for all apps on this computer'],
+    [en.network.takeover.switch],
     ['Open Sluice', 'Quit'],
   ]);
   assert.deepEqual(trayItem(view, 'filtering').action, { kind: 'resume' });
@@ -96,11 +96,11 @@ test('all apps on this computer: a tick, what a click does, and a line when ther
   };
   assert.deepEqual(of('off'), ['takeover', false, undefined]);
   assert.deepEqual(of('off', 'probe: no answer'), ['takeover', false, 'probe: no answer']);
-  assert.deepEqual(of('applying'), [undefined, true, en.tray.takeoverStates.applying]);
-  assert.deepEqual(of('on'), ['restore', true, en.tray.takeoverStates.on]);
-  assert.deepEqual(of('degraded'), ['restore', true, en.tray.takeoverStates.degraded]);
-  assert.deepEqual(of('portal'), ['restore', true, en.tray.takeoverStates.portal]);
-  assert.deepEqual(of('restoring'), [undefined, false, en.tray.takeoverStates.restoring]);
+  assert.deepEqual(of('applying'), [undefined, true, en.network.takeover.titles.applying]);
+  assert.deepEqual(of('on'), ['restore', true, en.network.takeover.titles.on]);
+  assert.deepEqual(of('degraded'), ['restore', true, en.network.takeover.titles.degraded]);
+  assert.deepEqual(of('portal'), ['restore', true, en.network.takeover.titles.portal]);
+  assert.deepEqual(of('restoring'), [undefined, false, en.network.takeover.titles.restoring]);
 });
 
 test('a long or many-line reason becomes one short line', () => {
@@ -132,7 +132,7 @@ test('German: every item, and numbers as they are written there', () => {
       '15 Minuten pausieren',
       '60 Minuten pausieren',
     ],
-    ['Für alle Programme auf diesem Computer verwenden'],
+    [de.network.takeover.switch],
     ['Sluice öffnen', 'Beenden'],
   ]);
 });

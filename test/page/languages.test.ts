@@ -9,7 +9,13 @@ import { describeWindow, eventually } from './window-under-test.ts';
 
 const { en, de } = CATALOGUE;
 /** What a window says. */
-const inWindow = ({ cli: _cli, tray: _tray, ...window }: Texts): object => window;
+const inWindow = (texts: Texts): object =>
+  Object.fromEntries(Object.entries(texts).filter(([part]) => !['cli', 'tray'].includes(part)));
+/** What comes from the fake service, which reads like sentences of the catalogue. */
+const given = [
+  ...['No games at night', 'Children', "Ana's laptop"],
+  'Allow ports from 53 to every program of this machine',
+];
 const paths = [
   ...['activity', 'log', 'lists', 'lists/add', 'rules', 'policies', 'policies/services'],
   ...['policies/search', 'policies/names', 'clients', 'clients/groups', 'network', 'health'],
@@ -93,7 +99,9 @@ describeWindow('languages', (lab) => {
       await showPage(page, service.url, path);
       const texts = await page.evaluate<string[]>(readable);
       assert.ok(texts.includes(de.shell.pages.activity));
-      const english = texts.filter((text) => englishOnly.some((pattern) => pattern.test(text)));
+      const english = texts.filter(
+        (text) => !given.includes(text) && englishOnly.some((pattern) => pattern.test(text)),
+      );
       assert.deepEqual([...new Set(english)], []);
     });
   }

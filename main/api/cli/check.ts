@@ -38,7 +38,7 @@ export function spanMinutes(text: string): number {
 }
 
 export function checkText(found: Check): string {
-  const said = t().check;
+  const said = t().cli.check;
   return [
     `${found.name}: ${found.decision}`,
     found.why,
@@ -64,8 +64,8 @@ function matchText(match: Check['matches'][number]): string {
   const mark = match.won ? '*' : match.applies ? ' ' : '-';
   const place = line > 0 ? `${list}:${String(line)}` : list;
   const notes = [
-    match.source === 'temporary' ? t().check.temporary : '',
-    important ? t().check.important : '',
+    match.source === 'temporary' ? t().cli.check.temporary : '',
+    important ? t().cli.check.important : '',
     condition,
     whyNot,
   ].filter((note) => note !== '');
@@ -86,7 +86,7 @@ function cachedText(entry: Check['cache']['entries'][number]): string {
 function resolvedText(resolved: Check['resolved']): string[] {
   if (resolved === null) return [];
   const { outcome, rcode, upstream, durationUs, records } = resolved;
-  const said = t().check;
+  const said = t().cli.check;
   const from = upstream === '' ? '' : said.by(upstream);
   const answer = rcode === '' ? said.noAnswer : rcode;
   const took = said.took(duration(durationUs));

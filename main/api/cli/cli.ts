@@ -266,7 +266,7 @@ class Commands implements Printer {
       .option('--below', 'all names below it too')
       .description('clear the cache')
       .action((name: string | undefined, { below = false }: { below?: boolean }) =>
-        this.print('cache.flush', { name, below }, ({ flushed }) => t().cache.flushed(flushed)),
+        this.print('cache.flush', { name, below }, ({ flushed }) => t().cli.cache.flushed(flushed)),
       );
   }
 

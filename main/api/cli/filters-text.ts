@@ -7,7 +7,7 @@ import { t } from './language.ts';
 import { table } from './table.ts';
 
 export function policiesText({ policies, inForce }: MethodOutput<'policies.list'>): string {
-  const said = t().filters;
+  const said = t().cli.filters;
   if (policies.length === 0) return said.noPolicies;
   const rows = policies.map((policy): string[] => {
     const { name, action, priority, domains, regex, clients, enabled, schedule } = policy;
@@ -23,7 +23,7 @@ export function policiesText({ policies, inForce }: MethodOutput<'policies.list'
 }
 
 export function clientsText({ clients, groups }: MethodOutput<'clients.list'>): string {
-  const said = t().filters;
+  const said = t().cli.filters;
   if (clients.length + groups.length === 0) return said.noClients;
   const clientRows = clients.map((client): string[] => [
     client.name,
@@ -50,7 +50,7 @@ export function clientsText({ clients, groups }: MethodOutput<'clients.list'>): 
 
 export function servicesText(found: MethodOutput<'services.list'>): string {
   const { catalogue, services, safeSearch, bypass } = found;
-  const said = t().filters;
+  const said = t().cli.filters;
   const rows = catalogue.map(({ id, title, category }): string[] => [
     services.includes(id) ? said.blocked : '',
     id,
@@ -67,7 +67,7 @@ export function servicesText(found: MethodOutput<'services.list'>): string {
 }
 
 export function recordsText({ records }: MethodOutput<'records.list'>): string {
-  if (records.length === 0) return t().filters.noRecords;
+  if (records.length === 0) return t().cli.filters.noRecords;
   return table(
     records.map(({ name, type, value, ttlSeconds }) => [name, String(ttlSeconds), type, value]),
   );
@@ -77,5 +77,5 @@ export function recordsText({ records }: MethodOutput<'records.list'>): string {
 function some(texts: readonly string[], none = '-'): string {
   const [first] = texts;
   if (first === undefined) return none;
-  return texts.length === 1 ? first : t().more(first, texts.length - 1);
+  return texts.length === 1 ? first : t().cli.more(first, texts.length - 1);
 }

@@ -41,7 +41,7 @@ export function addImportCommands(program: Command, cli: Printer): void {
     .action((file: string) =>
       cli.show(
         (client) => callWithFile(client, 'settings.import', file, {}),
-        ({ lists, protection }) => t().import.restored(lists, protectionText(protection)),
+        ({ lists, protection }) => t().cli.import.restored(lists, protectionText(protection)),
       ),
     );
 }
@@ -66,7 +66,7 @@ async function exportSettings(cli: Printer, file: string): Promise<void> {
   }
   await cli.show(
     async (client) => ({ path: await writeBackup(file, await text(client)) }),
-    ({ path }) => t().import.written(path),
+    ({ path }) => t().cli.import.written(path),
   );
 }
 
@@ -80,7 +80,7 @@ function sections(text: string): ImportSection[] {
 
 export function importText(report: MethodOutput<'import.apply'>): string {
   const { program, applied, taken, notTaken } = report;
-  const said = t().import;
+  const said = t().cli.import;
   return [
     applied ? said.imported(program) : said.wouldImport(program),
     ...(taken.length === 0 ? [`  ${said.nothing}`] : taken.map(takenLine)),
@@ -99,7 +99,7 @@ function takenLine({
   replaced,
   examples,
 }: MethodOutput<'import.apply'>['taken'][number]): string {
-  const said = t().import;
+  const said = t().cli.import;
   const there = known === 0 ? '' : said.known(known);
   const some = examples.length === 0 ? '' : `: ${examples.slice(0, 3).join('; ')}`;
   const instead = replaced === 0 ? '' : said.replaces(replaced);

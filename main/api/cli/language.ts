@@ -11,9 +11,9 @@ export function terminalLanguage(environment: NodeJS.ProcessEnv = process.env): 
   return chooseLanguage('auto', locale === undefined ? [] : [locale]);
 }
 
-/** Every sentence of the command line. */
-export function t(): Texts['cli'] {
-  return CATALOGUE[terminalLanguage()].cli;
+/** Every sentence, in the terminal's language. */
+export function t(): Texts {
+  return CATALOGUE[terminalLanguage()];
 }
 
 export function wording(): Wording {

@@ -98,7 +98,7 @@ export async function changeList(
 export function listText({ lists }: MethodOutput<'lists.list'>, name: string): string {
   const list = lists.find((one) => one.name === name);
   if (!list) throw new AppError('LIST_UNKNOWN', `there is no list "${name}"`);
-  const said = t().lists;
+  const said = t().cli.lists;
   const facts = [
     [said.name, list.name],
     [said.url, list.url],
@@ -125,11 +125,11 @@ export function listText({ lists }: MethodOutput<'lists.list'>, name: string): s
 /** What its lines are; '' before one was read. */
 function linesText({ lines, rules, comments }: ListStatus): string {
   if (lines === 0) return '';
-  return t().lists.linesOf(lines, rules, comments);
+  return t().cli.lists.linesOf(lines, rules, comments);
 }
 
 export function catalogueText({ lists }: MethodOutput<'catalogue.list'>): string {
-  const said = t().lists;
+  const said = t().cli.lists;
   const rows = lists.map((list): string[] => [
     list.id,
     list.category,

@@ -72,12 +72,12 @@ async function restoreHere(onlyLeftovers: boolean): Promise<RestoreResult> {
 }
 
 export function takeoverText({ state, reason, owner, covered }: TakeoverStatus): string {
-  const said = t().takeover;
+  const said = t().cli.takeover;
   const through = covered.length > 0 ? said.through(covered.join(', '), owner) : '';
   return `${said.states[state]}${through}${reason === '' ? '' : `\n${reason}`}`;
 }
 
-export function restoreText({ detail, items }: RestoreResult, { takeover } = t()): string {
+export function restoreText({ detail, items }: RestoreResult, { takeover } = t().cli): string {
   const lines = items.map(({ label, outcome, reason }) => {
     return `  ${label}: ${takeover.outcomes[outcome]}${reason === '' ? '' : ` (${reason})`}`;
   });
@@ -87,20 +87,20 @@ export function restoreText({ detail, items }: RestoreResult, { takeover } = t()
 export function networkText(network: NetworkStatus): string {
   const { takeover, owners, links, journal, lastRescue, bypasses, ladder } = network;
   const owner = owners.find(({ isInCharge }) => isInCharge);
-  const said = t().takeover;
+  const said = t().cli.takeover;
   return [
     takeoverText(takeover),
     owner ? said.manager(owner.name, owner.detail) : said.noManager,
     ...links.map(({ label, isCovered, reason, servers }) => {
-      const now = said.servers(servers.join(', ') || t().none);
+      const now = said.servers(servers.join(', ') || t().cli.none);
       return `  ${label}: ${isCovered ? said.covered : reason}; ${now}`;
     }),
     `${said.journal(journal.directory)}${journal.writtenAtMs === null ? said.noJournal : ''}`,
     ...(lastRescue ? [said.lastRestore(timeText(lastRescue.atMs), lastRescue.detail)] : []),
-    ...bypasses.map(({ what, state, detail }) => `${what} ${said.bypasses[state]}: ${detail}`),
+    ...bypasses.map(({ what, state, detail }) => `${what} ${t().network.bypass[state]}: ${detail}`),
     said.permissions,
     ...ladder.flatMap(({ state, title, installs, undo }) => [
-      `  ${said.permissionStates[state]}: ${title}`,
+      `  ${t().network.permissionState[state]}: ${title}`,
       ...(state === 'possible' ? indented(installs) : []),
       ...(state === 'possible' && undo !== '' ? [`    ${said.toUndo}`, ...indented(undo)] : []),
     ]),

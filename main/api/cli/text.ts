@@ -14,16 +14,16 @@ import { table } from './table.ts';
 
 export function statusText(status: Status): string {
   const { totals, latency, log } = status;
-  const said = t().status;
+  const said = t().cli.status;
   const share = totals.queries === 0 ? 0 : (100 * totals.blocked) / totals.queries;
   return table([
     ['Sluice', `${status.version}, ${said.health[status.health]}`],
     ...status.degradedReasons.map((reason): [string, string] => ['!', reason]),
     ...status.notices.map((notice): [string, string] => [said.note, notice]),
     [said.protection, protectionText(status.protection)],
-    [said.systemDns, t().takeover.states[status.takeover.state]],
+    [said.systemDns, t().cli.takeover.states[status.takeover.state]],
     [said.listening, status.listening.join(', ')],
-    [said.upstreams, status.upstreams.join(', ') || t().none],
+    [said.upstreams, status.upstreams.join(', ') || t().cli.none],
     [said.blockedNames, count(status.blockedNames)],
     [said.queries, said.since(totals.queries, timeText(status.startedAtMs))],
     [`  ${said.blocked}`, `${count(totals.blocked)} (${wording().decimal(share)} %)`],
@@ -40,7 +40,7 @@ export function statusText(status: Status): string {
 
 /** Of what was measured: answers of our own, and those of upstreams. */
 function latencyText({ local, upstream }: Status['latency']): string {
-  const { answeredLocally, forwarded } = t().status;
+  const { answeredLocally, forwarded } = t().cli.status;
   const measured = [
     [answeredLocally, local],
     [forwarded, upstream],
@@ -52,23 +52,23 @@ function latencyText({ local, upstream }: Status['latency']): string {
 }
 
 function logText({ mode, state, stored, bytes: size }: Status['log']): string {
-  const said = t().status;
+  const said = t().cli.status;
   return [said.logModes[mode], said.logStates[state], said.stored(stored), bytes(size)].join(', ');
 }
 
 function memoryText({ rssBytes, anonymousBytes }: Status['memory']): string {
-  const { anonymous, resident } = t().status;
+  const { anonymous, resident } = t().cli.status;
   const whole = resident(bytes(rssBytes));
   return anonymousBytes === null ? whole : `${whole}, ${anonymous(bytes(anonymousBytes))}`;
 }
 
 export function protectionText({ state, resumesAtMs }: Protection): string {
-  const said = t().protection;
+  const said = t().cli.protection;
   return state === 'paused' ? said.pausedUntil(timeText(resumesAtMs ?? 0)) : said[state];
 }
 
 export function listsText({ lists, names }: MethodOutput<'lists.list'>): string {
-  const said = t().lists;
+  const said = t().cli.lists;
   const rows = lists.map((list): string[] => [
     list.name,
     stateText(list),
@@ -91,36 +91,36 @@ export function ignoredLines({ ignored }: Pick<ListStatus, 'ignored'>): number {
 }
 
 export function acceptHint({ name }: Pick<ListStatus, 'name'>): string {
-  return t().lists.review(name, `sluice lists accept ${JSON.stringify(name)}`);
+  return t().cli.lists.review(name, `sluice lists accept ${JSON.stringify(name)}`);
 }
 
 /** What the last copy that came into use did: "+11/-1 names, newly blocks 1 you used, e.g. a". */
 export function newsText(change: ListStatus['change']): string {
   const { added = null, removed = null, replay = null } = change ?? {};
   const parts: string[] = [];
-  if (added !== null && removed !== null) parts.push(t().lists.changed(added, removed));
+  if (added !== null && removed !== null) parts.push(t().cli.lists.changed(added, removed));
   if (replay !== null && replay.newlyBlocked > 0) {
     const some = replay.blockedExamples.slice(0, 3).join(', ');
-    parts.push(t().lists.newlyBlocks(replay.newlyBlocked, some));
+    parts.push(t().cli.lists.newlyBlocks(replay.newlyBlocked, some));
   }
   return parts.join(', ');
 }
 
 export function stateText({ enabled, state, quarantine, rolledBack }: ListStatus): string {
-  const said = t().lists;
+  const said = t().cli.lists;
   if (!enabled) return said.states.disabled;
   if (quarantine !== null && state !== 'updating') return said.quarantine;
   return rolledBack ? `${said.states[state]}, ${said.rolledBack}` : said.states[state];
 }
 
 export function rulesText({ rules, temporary }: MethodOutput<'rules.list'>): string {
-  const ending = temporary.map(({ rule, endsAtMs }) => t().until(rule, timeText(endsAtMs)));
+  const ending = temporary.map(({ rule, endsAtMs }) => t().cli.until(rule, timeText(endsAtMs)));
   const lines = [...ending, ...rules];
-  return lines.length === 0 ? t().noRules : lines.join('\n');
+  return lines.length === 0 ? t().cli.noRules : lines.join('\n');
 }
 
 export function upstreamsText({ strategy, upstreams }: MethodOutput<'upstreams.list'>): string {
-  const said = t().upstreams;
+  const said = t().cli.upstreams;
   const rows = upstreams.map((one): string[] => [
     one.upstream,
     one.protocol,
@@ -138,7 +138,7 @@ export function upstreamsText({ strategy, upstreams }: MethodOutput<'upstreams.l
 /** Rows of one live update, and how many it leaves out. */
 export function tailText({ rows, rowsLeftOut }: LiveUpdate): string[] {
   const lines = rows.map((row) => rowText(row));
-  if (rowsLeftOut > 0) lines.push(t().rowsLeftOut(rowsLeftOut));
+  if (rowsLeftOut > 0) lines.push(t().cli.rowsLeftOut(rowsLeftOut));
   return lines;
 }
 
@@ -177,12 +177,12 @@ export function timeText(ms: number): string {
 
 /** The cached answers of a name, a paragraph each. */
 export function cacheText({ name, entries }: MethodOutput<'cache.inspect'>): string {
-  if (entries.length === 0) return t().cache.none(name);
+  if (entries.length === 0) return t().cli.cache.none(name);
   return entries
     .map((entry) => {
       const { typeName, kind, reason, ageSeconds, leftSeconds } = entry;
       const why = reason === 'none' ? '' : ` (${reason})`;
-      const age = t().cache.age(ageSeconds);
+      const age = t().cli.cache.age(ageSeconds);
       const head = `${name} ${typeName}: ${kind}${why}, ${age}, ${leftText(leftSeconds)}`;
       return [head, ...entry.records.map((record) => `  ${record}`)].join('\n');
     })
@@ -191,5 +191,5 @@ export function cacheText({ name, entries }: MethodOutput<'cache.inspect'>): str
 
 /** How long an answer is still good. */
 export function leftText(leftSeconds: number): string {
-  return leftSeconds >= 0 ? t().secondsLeft(leftSeconds) : t().expired;
+  return leftSeconds >= 0 ? t().cli.secondsLeft(leftSeconds) : t().cli.expired;
 }

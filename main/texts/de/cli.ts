@@ -184,16 +184,6 @@ export const cli: Texts['cli'] = {
     noJournal: ', zurzeit keines',
     lastRestore: (time, detail) => `letzte automatische Wiederherstellung: ${time}, ${detail}`,
     permissions: 'Berechtigungen:',
-    permissionStates: {
-      works: 'funktioniert hier',
-      possible: 'möglich',
-      'not here': 'nicht verfügbar',
-    },
-    bypasses: {
-      bypasses: 'umgeht Sluice',
-      prevented: 'verwendet Sluice',
-      unknown: 'unbekannt',
-    },
     toUndo: 'Rückgängig machen:',
   },
 

@@ -185,16 +185,6 @@ export const cli = {
     noJournal: ', none now',
     lastRestore: (time: string, detail: string) => `last automatic restore: ${time}, ${detail}`,
     permissions: 'permissions:',
-    permissionStates: {
-      works: 'works here',
-      possible: 'possible',
-      'not here': 'not available',
-    },
-    bypasses: {
-      bypasses: 'bypasses Sluice',
-      prevented: 'uses Sluice',
-      unknown: 'unknown',
-    },
     toUndo: 'to undo:',
   },
 

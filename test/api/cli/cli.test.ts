@@ -191,7 +191,7 @@ test('imports, backups and the catalogue', async (t) => {
   assert.match((await run('settings', 'import', backup)).out, /^Restored the settings, with 1 list;/);
   assert.equal((await run('rules')).out, '|bad.example^\n');
 
-  assert.match((await run('lists', 'catalogue')).out, /^id +for +size[^]*\nstevenblack +general/);
+  assert.match((await run('lists', 'catalogue')).out, /^id +category +size[^]*\nstevenblack +general/);
   assert.match((await run('lists', 'add', '--from-catalogue', 'urlhaus')).out, /names? in total/);
   assert.match((await run('lists', 'catalogue')).out, /urlhaus +malware +small +CC0 +added/);
   assert.equal((await run('lists', 'add', 'OnlyName')).code, 2);
