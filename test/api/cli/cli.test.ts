@@ -188,10 +188,16 @@ test('imports, backups and the catalogue', async (t) => {
   const backup = join(folder, 'backup.json');
   assert.equal((await run('settings', 'export', backup)).out, `Written to ${backup}.\n`);
   await run('rules', 'remove', '|bad.example^');
-  assert.match((await run('settings', 'import', backup)).out, /^Restored the settings, with 1 list;/);
+  assert.match(
+    (await run('settings', 'import', backup)).out,
+    /^Restored the settings, with 1 list;/,
+  );
   assert.equal((await run('rules')).out, '|bad.example^\n');
 
-  assert.match((await run('lists', 'catalogue')).out, /^id +category +size[^]*\nstevenblack +general/);
+  assert.match(
+    (await run('lists', 'catalogue')).out,
+    /^id +category +size[^]*\nstevenblack +general/,
+  );
   assert.match((await run('lists', 'add', '--from-catalogue', 'urlhaus')).out, /names? in total/);
   assert.match((await run('lists', 'catalogue')).out, /urlhaus +malware +small +CC0 +added/);
   assert.equal((await run('lists', 'add', 'OnlyName')).code, 2);
