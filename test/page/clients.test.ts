@@ -126,7 +126,11 @@ describeWindow('clients and backup', (lab) => {
     await panel.getByRole('button', { name: en.backup.importChosen }).click();
     await panel.getByText(en.backup.imported, { exact: true }).waitFor();
     assert.deepEqual(service.callsOf('import.apply'), [
-      { upload: '2'.padStart(22, '0'), name: 'gravity.db', only: ['lists', 'rules', 'records'] },
+      {
+        upload: '2'.padStart(22, '0'),
+        name: 'gravity.db',
+        only: ['lists', 'rules', 'records'],
+      },
     ]);
   });
 
