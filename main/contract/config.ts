@@ -211,6 +211,8 @@ export const configSchema = z.strictObject({
       sizeMaxMiB: z.number().min(1).max(1_048_576).default(512),
     })
     .prefault({}),
+  /** Of the window and the desktop app; "auto" follows the browser or the system. */
+  language: z.enum(['auto', 'en', 'de']).default('auto'),
   systemDns: z
     .strictObject({
       /** Takes the system's resolver over at start, and gives it back at the end. */

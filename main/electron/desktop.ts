@@ -58,6 +58,7 @@ export class Desktop {
           options.say(`the tray could not do it: ${String(error)}`);
         },
         iconPath: (icon) => options.iconPath(trayFile(icon, process.platform)),
+        systemLanguages: app.getPreferredSystemLanguages(),
       },
       state,
     );
@@ -166,5 +167,6 @@ async function readTrayState(service: ServiceClient): Promise<TrayState> {
     degradedReasons: status.degradedReasons,
     queries: status.totals.queries,
     blocked: status.totals.blocked,
+    language: status.language,
   };
 }

@@ -4,6 +4,8 @@
  */
 import type { Protection } from '../contract/methods/methods.ts';
 import type { TakeoverStatus } from '../contract/takeover-schema.ts';
+import type { Texts } from '../texts/en/index.ts';
+import type { LanguageChoice } from '../texts/language/language.ts';
 
 /** What the tray needs to know; taken from the service's status. */
 export interface TrayState {
@@ -15,6 +17,8 @@ export interface TrayState {
   /** Totals since start. */
   readonly queries: number;
   readonly blocked: number;
+  /** The setting. */
+  readonly language: LanguageChoice;
 }
 
 /** What a click asks for. */
@@ -54,24 +58,29 @@ export const PAUSE_MINUTES = [5, 15, 60] as const;
 const REASON_CHARACTERS_MAX = 80;
 
 /** @param formatTime  a time in milliseconds since 1970 as hours and minutes of the local day */
-export function trayView(state: TrayState, formatTime: (timeMs: number) => string): TrayView {
-  const line = statusLine(state.protection, formatTime);
+export function trayView(
+  state: TrayState,
+  formatTime: (timeMs: number) => string,
+  texts: Texts,
+): TrayView {
+  const { tray } = texts;
+  const line = statusLine(state.protection, formatTime, texts);
   return {
     icon: iconOf(state),
-    tooltip: `Sluice: ${line}\n${blockedLine(state)}`,
+    tooltip: `Sluice: ${line}\n${tray.blocked(state.blocked, state.queries)}`,
     groups: [
       [told('status', line), ...state.degradedReasons.map(toldReason)],
       [
         {
           id: 'filtering',
-          label: 'Block unwanted names',
+          label: texts.activity.protection,
           action: state.protection.state === 'on' ? { kind: 'pause' } : { kind: 'resume' },
           isChecked: state.protection.state === 'on',
         },
-        ...pauseItems(state.protection),
+        ...pauseItems(state.protection, texts),
       ],
-      takeoverItems(state.takeover),
-      [does('open', 'Open Sluice', { kind: 'open' }), does('quit', 'Quit', { kind: 'quit' })],
+      takeoverItems(state.takeover, texts),
+      [does('open', tray.open, { kind: 'open' }), does('quit', tray.quit, { kind: 'quit' })],
     ],
   };
 }
@@ -89,22 +98,14 @@ export function trayFile(icon: TrayIcon, platform: NodeJS.Platform): string {
   return platform === 'darwin' ? `tray-${icon}Template.png` : `tray-${icon}.png`;
 }
 
-function statusLine(protection: Protection, formatTime: (timeMs: number) => string): string {
-  switch (protection.state) {
-    case 'on':
-      return 'On';
-    case 'off':
-      return 'Off: everything is let through';
-    case 'paused':
-      return protection.resumesAtMs === null
-        ? 'Paused'
-        : `Paused until ${formatTime(protection.resumesAtMs)}`;
-  }
-}
-
-function blockedLine(state: TrayState): string {
-  const blocked = state.blocked.toLocaleString('en');
-  return `${blocked} of ${state.queries.toLocaleString('en')} queries blocked`;
+function statusLine(
+  { state, resumesAtMs }: Protection,
+  formatTime: (timeMs: number) => string,
+  { activity, shell }: Texts,
+): string {
+  if (state === 'on') return activity.isOn;
+  if (state === 'off') return activity.isOff;
+  return resumesAtMs === null ? shell.mark.paused : activity.pausedUntil(formatTime(resumesAtMs));
 }
 
 /** Being off is the person's wish and shows first; a fault matters while filtering is wanted. */
@@ -113,36 +114,27 @@ function iconOf(state: TrayState): TrayIcon {
   return state.health === 'degraded' ? 'degraded' : 'on';
 }
 
-function pauseItems(protection: Protection): TrayItem[] {
+function pauseItems(protection: Protection, { activity, tray }: Texts): TrayItem[] {
   if (protection.state === 'off') return [];
   const pauses = PAUSE_MINUTES.map((minutes) =>
-    does(`pause-${String(minutes)}`, `Pause for ${String(minutes)} minutes`, {
+    does(`pause-${String(minutes)}`, tray.pauseFor(minutes), {
       kind: 'pause',
       minutes,
     }),
   );
   if (protection.state === 'on') return pauses;
-  return [does('resume', 'Resume now', { kind: 'resume' }), ...pauses];
+  return [does('resume', activity.resume, { kind: 'resume' }), ...pauses];
 }
 
-const TAKEOVER_LABELS: Readonly<Record<TakeoverStatus['state'], string>> = {
-  off: '',
-  applying: 'Taking over…',
-  on: 'Every program here asks Sluice',
-  degraded: 'Not everything asks Sluice',
-  portal: 'Open for a login page',
-  restoring: 'Giving back…',
-};
-
 /** The switch for the whole machine, and a line on where it stands when there is more to say. */
-function takeoverItems({ state, reason }: TrayState['takeover']): TrayItem[] {
+function takeoverItems({ state, reason }: TrayState['takeover'], { network }: Texts): TrayItem[] {
   const isOn = state !== 'off' && state !== 'restoring';
   const isMoving = state === 'applying' || state === 'restoring';
-  const line = TAKEOVER_LABELS[state] || reason;
+  const line = state === 'off' ? reason : network.takeover.titles[state];
   return [
     {
       id: 'takeover',
-      label: 'Use for the whole machine',
+      label: network.takeover.switch,
       action: isMoving ? null : { kind: isOn ? 'restore' : 'takeover' },
       isChecked: isOn,
     },

@@ -6,6 +6,8 @@
  * an open menu on Linux.
  */
 import { Menu, Tray, nativeImage, type MenuItemConstructorOptions } from 'electron';
+import { CATALOGUE } from '../texts/catalogue.ts';
+import { chooseLanguage } from '../texts/language/language.ts';
 import {
   trayItem,
   trayView,
@@ -24,6 +26,8 @@ export interface TrayOptions {
   /** Told of a click that failed; there is nobody else to tell. */
   readonly onError: (error: unknown) => void;
   readonly iconPath: (icon: TrayIcon) => string;
+  /** The person's, as BCP 47 tags in order of preference. */
+  readonly systemLanguages: readonly string[];
 }
 
 export class TrayController {
@@ -35,7 +39,7 @@ export class TrayController {
 
   constructor(options: TrayOptions, state: TrayState) {
     this.#options = options;
-    this.#view = trayView(state, formatTime);
+    this.#view = this.#viewOf(state);
     this.#timer = setInterval(() => {
       // A state that cannot be read shows in the window; the tray keeps the last one.
       this.refresh().catch(() => undefined);
@@ -70,7 +74,7 @@ export class TrayController {
   }
 
   async refresh(): Promise<void> {
-    this.#view = trayView(await this.#options.readState(), formatTime);
+    this.#view = this.#viewOf(await this.#options.readState());
     this.#draw();
   }
 
@@ -78,6 +82,11 @@ export class TrayController {
     clearInterval(this.#timer);
     this.#icon?.destroy();
     this.#icon = null;
+  }
+
+  #viewOf(state: TrayState): TrayView {
+    const language = chooseLanguage(state.language, this.#options.systemLanguages);
+    return trayView(state, formatTime, CATALOGUE[language]);
   }
 
   async #perform(action: TrayAction): Promise<void> {

@@ -5,6 +5,7 @@
  */
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { byLocale } from '../format/by-locale.ts';
 import { formatCount } from '../format/number.ts';
 import { formatMinute } from '../format/time.ts';
 
@@ -13,7 +14,9 @@ const barWidthMaxPx = 26;
 const secondMs = 1_000;
 const dayMs = 86_400_000;
 
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric' });
+const weekday = byLocale(
+  (locale) => new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric' }),
+);
 
 /** Times in seconds since 1970, queries, blocked; of equal length. */
 export type PlotData = [number[], number[], number[]];
@@ -38,8 +41,7 @@ export function drawPlot(
   const color = colorsOf(element);
   const bars = uPlot.paths.bars?.({ size: [barWidth, barWidthMaxPx], align: 1, radius: 0.15 });
   if (bars === undefined) throw new Error('uPlot was built without bars');
-  const series = (label: string, fill: string): uPlot.Series => ({
-    label,
+  const series = (fill: string): uPlot.Series => ({
     paths: bars,
     points: { show: false },
     fill,
@@ -59,11 +61,7 @@ export function drawPlot(
         x: { range: (plot, low, high) => [low, high + stepOf(plot.data[0])] },
         y: { range: (_plot, _low, high) => [0, Math.max(4, high * 1.06)] },
       },
-      series: [
-        {},
-        series('Queries', color('--chart-queries')),
-        series('Blocked', color('--chart-blocked')),
-      ],
+      series: [{}, series(color('--chart-queries')), series(color('--chart-blocked'))],
       axes: [
         { ...axis, grid: { show: false }, values: timeLabels, space: 64, size: 22, gap: 4 },
         {
@@ -103,7 +101,7 @@ function stepOf(times: ArrayLike<number>): number {
 function timeLabels(_plot: uPlot, splits: number[]): string[] {
   const spanMs = ((splits.at(-1) ?? 0) - (splits[0] ?? 0)) * secondMs;
   return splits.map((seconds) =>
-    spanMs > 2 * dayMs ? weekday.format(seconds * secondMs) : formatMinute(seconds * secondMs),
+    spanMs > 2 * dayMs ? weekday().format(seconds * secondMs) : formatMinute(seconds * secondMs),
   );
 }
 

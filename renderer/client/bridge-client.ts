@@ -8,6 +8,7 @@ import type {
   MethodName,
   MethodOutput,
 } from '../../main/contract/methods/methods.ts';
+import { t } from '../text.ts';
 import { CallError, isWireError } from './call-error.ts';
 import type { ConnectionSink, WindowClient } from './client.ts';
 import { uploadInPieces } from './upload.ts';
@@ -33,7 +34,7 @@ export function createBridgeClient(bridge: Bridge, connection: ConnectionSink): 
     } catch (error) {
       if (isWireError(error)) throw new CallError(error.code, error.message);
       connection.failed();
-      throw new CallError('DISCONNECTED', 'Sluice does not answer');
+      throw new CallError('DISCONNECTED', t().errors.noAnswer);
     }
     connection.answered();
     return unwrap(result) as MethodOutput<Name>;

@@ -2,6 +2,7 @@
  * How a failed call looks in the window, whichever transport it took, and what is said about it.
  */
 import type { ErrorCode, WireError } from '../../main/contract/errors.ts';
+import { t } from '../text.ts';
 
 /** DISCONNECTED: no answer came at all. */
 export type CallErrorCode = ErrorCode | 'DISCONNECTED';
@@ -31,7 +32,7 @@ export function isWireError(value: unknown): value is WireError {
 /** One or more sentences for a person, from anything thrown by a call. */
 export function describeError(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return asSentence(text === '' ? 'something went wrong' : text);
+  return text === '' ? t().errors.unknown : asSentence(text);
 }
 
 /** Ends with a full stop and starts with a capital letter, unless it starts with a name; '' stays. */

@@ -8,6 +8,7 @@ import type {
   MethodName,
   MethodOutput,
 } from '../../main/contract/methods/methods.ts';
+import { t } from '../text.ts';
 import { CallError, isWireError } from './call-error.ts';
 import type { ConnectionSink, WindowClient } from './client.ts';
 import { openLiveStream } from './live-stream.ts';
@@ -41,7 +42,7 @@ export function createHttpClient(token: string, connection: ConnectionSink): Win
     const type = 'application/octet-stream';
     const receipt = await post('uploads', { type, content: file, timeoutMs: uploadTimeoutMs });
     if (isReceipt(receipt)) return receipt.id;
-    throw new CallError('INTERNAL', 'the service gave no id for the file');
+    throw new CallError('INTERNAL', t().errors.noUploadId);
   }
 
   async function post(path: string, message: Message): Promise<unknown> {
@@ -82,7 +83,7 @@ async function send(
     });
   } catch {
     connection.failed();
-    throw new CallError('DISCONNECTED', 'Sluice does not answer');
+    throw new CallError('DISCONNECTED', t().errors.noAnswer);
   }
 }
 
@@ -99,5 +100,5 @@ async function readJson(response: Response): Promise<unknown> {
 function toCallError(body: unknown, status: number): CallError {
   const inner = typeof body === 'object' && body !== null && 'error' in body ? body.error : body;
   if (isWireError(inner)) return new CallError(inner.code, inner.message);
-  return new CallError('INTERNAL', `the service answered with HTTP status ${String(status)}`);
+  return new CallError('INTERNAL', t().errors.httpStatus(status));
 }

@@ -1,5 +1,6 @@
 /** Sends a file in pieces over the preload's bridge, each when the one before has arrived. */
 import { CallError, isWireError } from './call-error.ts';
+import { t } from '../text.ts';
 import type { Bridge } from './bridge-client.ts';
 
 /** A quarter of what the service takes at once. */
@@ -24,7 +25,7 @@ function idOf(answer: unknown): string {
     }
     if ('value' in answer && isReceipt(answer.value)) return answer.value.id;
   }
-  throw new CallError('INTERNAL', 'the service gave no id for the file');
+  throw new CallError('INTERNAL', t().errors.noUploadId);
 }
 
 /** Whether a value is what a door answers to a file. */

@@ -9,6 +9,7 @@ import { Clients } from './clients.svelte.ts';
 import { Clock } from './clock.svelte.ts';
 import type { Connection } from './connection.svelte.ts';
 import { Decisions } from './decisions.svelte.ts';
+import { language } from './language.svelte.ts';
 import { Lists } from './lists.svelte.ts';
 import { LiveFeed } from './live-feed.svelte.ts';
 import { LogSearch } from './log-search.svelte.ts';
@@ -60,6 +61,7 @@ export class AppState {
       const status = await client.call('status', {});
       this.protection.take(status.protection, askedAtMs);
       this.takeover.take(status.takeover, askedAtMs);
+      language.setDefault(status.language);
       return status;
     }, statusRefreshMs);
     this.upstreams = new Poll(() => client.call('upstreams.list', {}), upstreamsRefreshMs);

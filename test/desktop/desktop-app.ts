@@ -10,6 +10,8 @@ import {
   type ElectronRuntime,
 } from '../../tools/electron-runtime.ts';
 import type { TrayView } from '../../main/electron/tray-model.ts';
+import { de } from '../../main/texts/de/index.ts';
+import { en } from '../../main/texts/en/index.ts';
 import type { WireError } from '../../main/contract/errors.ts';
 import type {
   MethodInput,
@@ -57,6 +59,9 @@ export async function prepareFolder(folder: string, settings: DesktopSettings): 
   return ['--data-dir', join(folder, 'data'), '--config', file];
 }
 
+/** In either language. */
+const IS_ON = new RegExp(`${en.activity.isOn}|${de.activity.isOn}`);
+
 /** A running desktop app. */
 export class DesktopApp {
   readonly electron: ElectronApplication;
@@ -90,7 +95,7 @@ export class DesktopApp {
     const app = new DesktopApp(electron);
     try {
       app.#page = await electron.firstWindow({ timeout: START_MS });
-      await app.page.getByRole('heading', { name: 'Protection is on' }).waitFor();
+      await app.page.getByRole('heading', { name: IS_ON }).waitFor();
       return app;
     } catch (error) {
       electron.process().kill('SIGKILL');

@@ -12,6 +12,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { runtimeEnvironment, runtimeSwitches } from '../../tools/electron-runtime.ts';
 import { trayItem } from '../../main/electron/tray-model.ts';
+import { de } from '../../main/texts/de/index.ts';
+import { en } from '../../main/texts/en/index.ts';
 import { DesktopApp, ROOT, desktopRuntime, ensureBuilt, prepareFolder } from './desktop-app.ts';
 import { UPSTREAM_ADDRESS, ask, askMany, openUpstream, type FakeUpstream } from './dns-client.ts';
 import { openDisplay, type VirtualDisplay } from './virtual-display.ts';
@@ -68,9 +70,9 @@ test('answers real queries and shows them, blocked ones marked', OPTIONS, async 
   assert.deepEqual(await ask(port, `deep.below.${BLOCKED}`), ['0.0.0.0']);
   assert.deepEqual(await ask(port, FREE), [UPSTREAM_ADDRESS]);
   const row = app.page.getByRole('row').filter({ hasText: `deep.below.${BLOCKED}` });
-  await row.getByText('Blocked').first().waitFor(WINDOW_WAIT);
+  await row.getByText(en.queries.outcomes.blocked).first().waitFor(WINDOW_WAIT);
   const free = app.page.getByRole('row').filter({ hasText: FREE });
-  await free.getByText('Forwarded').first().waitFor(WINDOW_WAIT);
+  await free.getByText(en.queries.outcomes.forwarded).first().waitFor(WINDOW_WAIT);
   const { totals } = await app.status();
   assert.equal(totals.blocked, 2);
   assert.equal(totals.forwarded, 1);
@@ -99,8 +101,8 @@ test('pauses from the tray, which shows the end, and the window follows', OPTION
 });
 
 test('resumes and pauses from the window, and the tray follows', OPTIONS, async () => {
-  await app.page.getByRole('button', { name: 'Resume now' }).click();
-  await app.page.getByRole('heading', { name: 'Protection is on' }).waitFor(WINDOW_WAIT);
+  await app.page.getByRole('button', { name: en.activity.resume }).click();
+  await app.page.getByRole('heading', { name: en.activity.isOn }).waitFor(WINDOW_WAIT);
   assert.deepEqual(await ask(port, BLOCKED), ['0.0.0.0']);
   await trayIcon('on');
   await app.page.getByRole('button', { name: '5 min', exact: true }).click();
@@ -113,7 +115,7 @@ test('off means that everything is let through', OPTIONS, async () => {
   await app.clickTray('filtering');
   assert.equal((await app.trayView()).icon, 'off');
   assert.deepEqual(await ask(port, `other.${BLOCKED}`), [UPSTREAM_ADDRESS]);
-  await app.page.getByRole('heading', { name: 'Protection is off' }).waitFor(WINDOW_WAIT);
+  await app.page.getByRole('heading', { name: en.activity.isOff }).waitFor(WINDOW_WAIT);
   await app.clickTray('filtering');
   assert.deepEqual(await ask(port, `other.${BLOCKED}`), ['0.0.0.0']);
 });
@@ -171,13 +173,13 @@ test('a backup goes where the person says, and comes back by choosing it', OPTIO
   }, file);
   const { page } = app;
   await page.evaluate(`location.hash = '#/backup'`);
-  await page.getByRole('button', { name: 'Save…', exact: true }).click();
-  await page.getByText(/^sluice-.*\.json was handed over to be saved\.$/).waitFor(WINDOW_WAIT);
+  await page.getByRole('button', { name: en.backup.saveNow, exact: true }).click();
+  await page.getByText(/^Downloaded sluice-.*\.json\.$/).waitFor(WINDOW_WAIT);
   await waitFor(async () => (await readFile(file, 'utf8').catch(() => '')).endsWith('}\n'));
-  await page.getByLabel('Restore from').setInputFiles(file);
-  await page.getByRole('button', { name: 'Restore…' }).click();
-  await page.getByRole('button', { name: 'Replace all settings' }).click();
-  await page.getByText(/^All is as it was on .*, with 1 list\.$/).waitFor(WINDOW_WAIT);
+  await page.getByLabel(en.backup.restoreFrom).setInputFiles(file);
+  await page.getByRole('button', { name: en.backup.restoreNow }).click();
+  await page.getByRole('button', { name: en.backup.replaceAll }).click();
+  await page.getByText(/^Restored the backup from .*, with 1 list\.$/).waitFor(WINDOW_WAIT);
   assert.deepEqual(await ask(port, BLOCKED), ['0.0.0.0']);
   await page.evaluate(`location.hash = '#/'`);
 });
@@ -275,6 +277,17 @@ test('with a tray, closing the window hides it and DNS goes on', OPTIONS, async 
   assert.deepEqual(await ask(port, BLOCKED), ['0.0.0.0']);
   await app.clickTray('open');
   await visibility(true);
+});
+
+test('the language of the settings is that of tray and window', OPTIONS, async () => {
+  await app.quit();
+  const file = join(folder, 'sluice.yaml');
+  const settings = await readFile(file, 'utf8');
+  await writeFile(file, settings.replace('{', '{"language": "de", '));
+  await start();
+  assert.equal(trayItem(await app.trayView(), 'open').label, de.tray.open);
+  await app.page.locator('html[lang=de]').waitFor(WINDOW_WAIT);
+  await app.page.getByRole('heading', { name: de.activity.isOn }).waitFor(WINDOW_WAIT);
 });
 
 async function start(env: Record<string, string> = {}): Promise<void> {

@@ -3,10 +3,13 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
+import { de } from '../../main/texts/de/index.ts';
+import { en } from '../../main/texts/en/index.ts';
 import {
   trayFile,
   trayItem,
-  trayView,
+  trayView as trayViewIn,
+  type TrayView,
   type TrayItem,
   type TrayState,
 } from '../../main/electron/tray-model.ts';
@@ -18,6 +21,7 @@ const ON: TrayState = {
   degradedReasons: [],
   queries: 12_345,
   blocked: 678,
+  language: 'auto',
 };
 const PAUSE_END_MS = Date.UTC(2026, 0, 5, 14, 35);
 const PAUSED: TrayState = {
@@ -27,22 +31,24 @@ const PAUSED: TrayState = {
 const OFF: TrayState = { ...ON, protection: { state: 'off', resumesAtMs: null } };
 
 const utc = (timeMs: number): string => new Date(timeMs).toISOString().slice(11, 16);
+const trayView = (state: TrayState, formatTime: typeof utc): TrayView =>
+  trayViewIn(state, formatTime, en);
 const labels = (groups: readonly (readonly TrayItem[])[]): string[][] =>
   groups.map((group) => group.map(({ label }) => label));
 
 test('on: offers three pauses and shows the counts', () => {
   const view = trayView(ON, utc);
   assert.equal(view.icon, 'on');
-  assert.equal(view.tooltip, 'Sluice: On\n678 of 12,345 queries blocked');
+  assert.equal(view.tooltip, 'Sluice: Protection is on\n678 of 12,345 queries blocked');
   assert.deepEqual(labels(view.groups), [
-    ['On'],
-    ['Block unwanted names', 'Pause for 5 minutes', 'Pause for 15 minutes', 'Pause for 60 minutes'],
-    ['Use for the whole machine'],
+    ['Protection is on'],
+    ['Protection', 'Pause for 5 minutes', 'Pause for 15 minutes', 'Pause for 60 minutes'],
+    [en.network.takeover.switch],
     ['Open Sluice', 'Quit'],
   ]);
   assert.deepEqual(trayItem(view, 'filtering'), {
     id: 'filtering',
-    label: 'Block unwanted names',
+    label: 'Protection',
     action: { kind: 'pause' },
     isChecked: true,
   });
@@ -64,9 +70,9 @@ test('off: only the switch brings it back', () => {
   const view = trayView(OFF, utc);
   assert.equal(view.icon, 'off');
   assert.deepEqual(labels(view.groups), [
-    ['Off: everything is let through'],
-    ['Block unwanted names'],
-    ['Use for the whole machine'],
+    ['Protection is off'],
+    ['Protection'],
+    [en.network.takeover.switch],
     ['Open Sluice', 'Quit'],
   ]);
   assert.deepEqual(trayItem(view, 'filtering').action, { kind: 'resume' });
@@ -81,7 +87,7 @@ test('degraded: says why, but a wish to be off shows first', () => {
   assert.equal(trayView({ ...PAUSED, ...fault }, utc).icon, 'paused');
 });
 
-test('the whole machine: a tick, what a click does, and a line when there is more to say', () => {
+test('all apps on this computer: a tick, what a click does, and a line when there is more to say', () => {
   const of = (state: TrayState['takeover']['state'], reason = '') => {
     const view = trayView({ ...ON, takeover: { state, reason } }, utc);
     const { action, isChecked } = trayItem(view, 'takeover');
@@ -90,11 +96,11 @@ test('the whole machine: a tick, what a click does, and a line when there is mor
   };
   assert.deepEqual(of('off'), ['takeover', false, undefined]);
   assert.deepEqual(of('off', 'probe: no answer'), ['takeover', false, 'probe: no answer']);
-  assert.deepEqual(of('applying'), [undefined, true, 'Taking over…']);
-  assert.deepEqual(of('on'), ['restore', true, 'Every program here asks Sluice']);
-  assert.deepEqual(of('degraded'), ['restore', true, 'Not everything asks Sluice']);
-  assert.deepEqual(of('portal'), ['restore', true, 'Open for a login page']);
-  assert.deepEqual(of('restoring'), [undefined, false, 'Giving back…']);
+  assert.deepEqual(of('applying'), [undefined, true, en.network.takeover.titles.applying]);
+  assert.deepEqual(of('on'), ['restore', true, en.network.takeover.titles.on]);
+  assert.deepEqual(of('degraded'), ['restore', true, en.network.takeover.titles.degraded]);
+  assert.deepEqual(of('portal'), ['restore', true, en.network.takeover.titles.portal]);
+  assert.deepEqual(of('restoring'), [undefined, false, en.network.takeover.titles.restoring]);
 });
 
 test('a long or many-line reason becomes one short line', () => {
@@ -112,6 +118,23 @@ test('ids are unique in every state, and an unknown one throws', () => {
     assert.equal(new Set(ids).size, ids.length);
   }
   assert.throws(() => trayItem(trayView(OFF, utc), 'pause-5'), /no item pause-5/);
+});
+
+test('German: every item, and numbers as they are written there', () => {
+  const view = trayViewIn(PAUSED, utc, de);
+  assert.equal(view.tooltip, 'Sluice: Pausiert bis 14:35\n678 von 12.345 Anfragen gesperrt');
+  assert.deepEqual(labels(view.groups), [
+    ['Pausiert bis 14:35'],
+    [
+      'Schutz',
+      'Jetzt fortsetzen',
+      '5 Minuten pausieren',
+      '15 Minuten pausieren',
+      '60 Minuten pausieren',
+    ],
+    [de.network.takeover.switch],
+    ['Sluice öffnen', 'Beenden'],
+  ]);
 });
 
 test('every icon is there for every system', () => {

@@ -105,24 +105,26 @@ describeWindow('clients and backup', (lab) => {
     await page.getByText('No groups').waitFor();
   });
 
-  test('import: looks first, tells what is left behind, applies what is chosen', async () => {
+  test('import: a preview first with what is skipped, then applies what is chosen', async () => {
     const { page, service, faults } = await lab().open({ path: '#/backup' });
-    const panel = page.getByRole('region', { name: 'Take over from another program' });
-    const file = panel.getByLabel('File of the other program');
+    const panel = page.getByRole('region', { name: en.backup.import });
+    const file = panel.getByLabel(en.backup.importFrom);
     const choose = (text: string) =>
       file.setInputFiles({ name: 'gravity.db', mimeType: '', buffer: Buffer.from(text) });
     await choose('');
-    await panel.getByRole('button', { name: 'Look into it' }).click();
+    await panel.getByRole('button', { name: en.backup.preview }).click();
     await panel.getByText('The file is of no known kind.').waitFor();
     assert.match(faults.splice(0).join(), refused);
     await choose('SQLite format 3');
-    await panel.getByRole('button', { name: 'Look into it' }).click();
-    await panel.getByText('3 new, 1 already here').waitFor();
-    await panel.getByText('2 × A regular expression that looks behind itself.').waitFor();
-    await panel.getByText('1 new, replaces the 4 servers there are').waitFor();
-    await panel.getByLabel('Upstream servers').uncheck();
-    await panel.getByRole('button', { name: 'Take over what is chosen' }).click();
-    await panel.getByText('Taken over', { exact: true }).waitFor();
+    await panel.getByRole('button', { name: en.backup.preview }).click();
+    await panel.getByText(`${en.backup.isNew(3)}, ${en.backup.isKnown(1)}`).waitFor();
+    await panel
+      .getByText(en.backup.timesSkipped(2, 'A regular expression that looks behind itself.'))
+      .waitFor();
+    await panel.getByText(`${en.backup.isNew(1)}, ${en.backup.replaces(4)}`).waitFor();
+    await panel.getByLabel(en.backup.sections.upstreams).uncheck();
+    await panel.getByRole('button', { name: en.backup.importChosen }).click();
+    await panel.getByText(en.backup.imported, { exact: true }).waitFor();
     assert.deepEqual(service.callsOf('import.apply'), [
       {
         upload: '2'.padStart(22, '0'),
@@ -149,11 +151,11 @@ describeWindow('clients and backup', (lab) => {
       };
     `);
     await page.goto(`${service.url}?desktop#/backup`);
-    const panel = page.getByRole('region', { name: 'Take over from another program' });
+    const panel = page.getByRole('region', { name: en.backup.import });
     await panel
-      .getByLabel('File of the other program')
+      .getByLabel(en.backup.importFrom)
       .setInputFiles({ name: 'gravity.db', mimeType: '', buffer: Buffer.alloc(2_500_000) });
-    await panel.getByRole('button', { name: 'Look into it' }).click();
+    await panel.getByRole('button', { name: en.backup.preview }).click();
     await eventually(async () => {
       assert.deepEqual(await page.evaluate('window.called'), [
         'import.preview',
@@ -170,20 +172,20 @@ describeWindow('clients and backup', (lab) => {
   test('backup: saved as a download, and put back only after a yes', async () => {
     const { page, service } = await lab().open({ path: '#/backup' });
     const downloading = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Save…', exact: true }).click();
+    await page.getByRole('button', { name: en.backup.saveNow, exact: true }).click();
     const saved = await downloading;
     assert.equal(saved.suggestedFilename(), 'sluice-2026-11-03.json');
     assert.equal(await readFile(await saved.path(), 'utf8'), '{"all": true}\n');
-    await page.getByText('sluice-2026-11-03.json was handed over to be saved.').waitFor();
-    await page.getByLabel('Restore from').setInputFiles(await saved.path());
-    await page.getByRole('button', { name: 'Restore…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Replace all settings?' });
+    await page.getByText(en.backup.saved('sluice-2026-11-03.json')).waitFor();
+    await page.getByLabel(en.backup.restoreFrom).setInputFiles(await saved.path());
+    await page.getByRole('button', { name: en.backup.restoreNow }).click();
+    const dialog = page.getByRole('dialog', { name: en.backup.confirm });
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'detached' });
     assert.deepEqual(service.callsOf('settings.import'), []);
-    await page.getByRole('button', { name: 'Restore…' }).click();
-    await dialog.getByRole('button', { name: 'Replace all settings' }).click();
-    await page.getByText(/^All is as it was on .*2026.*, with 4 lists\.$/).waitFor();
+    await page.getByRole('button', { name: en.backup.restoreNow }).click();
+    await dialog.getByRole('button', { name: en.backup.replaceAll }).click();
+    await page.getByText(/^Restored the backup from .*2026.*, with 4 lists\.$/).waitFor();
     assert.deepEqual(service.methods.uploads, ['{"all": true}\n']);
     assert.deepEqual(service.callsOf('settings.import'), [{ upload: '1'.padStart(22, '0') }]);
   });

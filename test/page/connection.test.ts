@@ -88,7 +88,7 @@ describeWindow('connection', (lab) => {
     });
     await page.getByText(en.activity.pointHint('127.0.0.1:53')).waitFor();
     await page.goto(`${service.url}#/log`);
-    await page.getByText('Nothing is stored yet').waitFor();
+    await page.getByText(en.log.nothing).waitFor();
     await page.goto(`${service.url}#/lists`);
     await page.getByRole('link', { name: 'Choose a well-known list' }).waitFor();
     await page.goto(`${service.url}#/rules`);

@@ -140,6 +140,7 @@ export function fakeStatus(nowMs: number): Status {
     upstreams: ['9.9.9.9', '1.1.1.1'],
     log: { mode: 'full', state: 'ok', stored: 48_210, bytes: 9_437_184 },
     memory: { rssBytes: 93 * 1024 * 1024, anonymousBytes: 60 * 1024 * 1024 },
+    language: 'auto',
   };
 }
 

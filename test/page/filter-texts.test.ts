@@ -215,6 +215,6 @@ test('an import says what is new and what is known', () => {
   );
   assert.equal(
     describeTaken({ section: 'upstreams', count: 1, known: 0, replaced: 4, examples: [] }),
-    '1 new, replaces the 4 servers there are',
+    '1 new, replaces 4 current servers',
   );
 });

@@ -21,7 +21,7 @@ const settled = {
   'clients/groups': 'text=filtering off',
   network: rows,
   health: rows,
-  backup: 'text=Save everything',
+  backup: `text=${en.backup.saveLead}`,
 } as const;
 const paths = Object.keys(settled) as (keyof typeof settled)[];
 
@@ -29,11 +29,11 @@ describeWindow('pages', (lab) => {
   test('log: searches by text, client, outcome and time', async () => {
     const { page, service } = await lab().open({ path: '#/log' });
     await page.locator(rows).nth(99).waitFor();
-    await page.getByLabel('Part of a name').fill('Telemetry');
-    await page.getByLabel('Client address').fill('127.');
-    await page.getByLabel('Result').selectOption('Blocked');
-    await page.getByRole('combobox', { name: /^Time/ }).selectOption('Last hour');
-    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByLabel(en.log.partOfName).fill('Telemetry');
+    await page.getByLabel(en.log.client).fill('127.');
+    await page.getByLabel(en.log.result).selectOption(en.queries.outcomes.blocked);
+    await page.getByRole('combobox', { name: /^Time/ }).selectOption(en.log.periods.hour);
+    await page.getByRole('button', { name: en.log.start }).click();
     await eventually(async () => {
       const texts = await page.locator(rows).allInnerTexts();
       assert.ok(texts.length > 0 && texts.every((text) => text.includes('telemetry')), texts[0]);
@@ -43,29 +43,29 @@ describeWindow('pages', (lab) => {
     assert.equal(last['client'], '127.');
     assert.equal(last['outcome'], 'blocked');
     assert.ok(Math.abs(Number(last['sinceMs']) - (Date.now() - 3_600_000)) < 60_000);
-    await page.getByLabel('Part of a name').fill('not there');
-    await page.getByText('No stored query matches').waitFor();
-    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.getByLabel(en.log.partOfName).fill('not there');
+    await page.getByText(en.log.noMatch).waitFor();
+    await page.getByRole('button', { name: en.log.showAll }).click();
     await page.locator(rows).nth(99).waitFor();
   });
 
   test('log: pages to older rows and back, one page at a time', async () => {
     const { page, service } = await lab().open({ path: '#/log' });
-    await page.getByText('Page 1').first().waitFor();
+    await page.getByText(en.log.page(1)).first().waitFor();
     await page.locator(rows).nth(99).waitFor();
-    for (const number of ['2', '3', '4']) {
-      await page.getByRole('button', { name: 'Older' }).first().click();
-      await page.getByText(`Page ${number}`).first().waitFor();
+    for (const number of [2, 3, 4]) {
+      await page.getByRole('button', { name: en.log.older }).first().click();
+      await page.getByText(en.log.page(number)).first().waitFor();
     }
     assert.equal(await page.locator(rows).count(), 50);
-    const older = page.getByRole('button', { name: 'Older' }).first();
+    const older = page.getByRole('button', { name: en.log.older }).first();
     assert.equal(await older.getAttribute('aria-disabled'), 'true');
     const before = service
       .callsOf('queries.search')
       .map((input) => (input as { beforeId?: number }).beforeId);
     assert.deepEqual(before.slice(-3), [251, 151, 51]);
-    await page.getByRole('button', { name: 'Newer' }).first().click();
-    await page.getByText('Page 3').first().waitFor();
+    await page.getByRole('button', { name: en.log.newer }).first().click();
+    await page.getByText(en.log.page(3)).first().waitFor();
   });
 
   test('log: tells when a search did not read everything', async () => {
@@ -75,7 +75,7 @@ describeWindow('pages', (lab) => {
         service.methods.isIncomplete = true;
       },
     });
-    await page.getByText('The search stopped before it had read everything').waitFor();
+    await page.getByText(en.log.incomplete).waitFor();
   });
 
   test('rules: adds a name as a rule, tells what is wrong with another, removes with undo', async () => {

@@ -6,6 +6,8 @@ import { InvalidArgumentError } from 'commander';
 import { LIMITS } from '../../contract/limits.ts';
 import type { MethodInput, MethodOutput } from '../../contract/methods/methods.ts';
 import { readTypedName } from '../../dns/typed-name.ts';
+import { t } from './language.ts';
+import { duration, leftText } from './text.ts';
 
 type Check = MethodOutput<'check'>;
 
@@ -36,14 +38,15 @@ export function spanMinutes(text: string): number {
 }
 
 export function checkText(found: Check): string {
+  const said = t().cli.check;
   return [
     `${found.name}: ${found.decision}`,
     found.why,
-    `answer: ${found.answer.text}`,
-    ...section('steps (* decided):', found.steps.map(stepText)),
-    ...section('rules that name it (* decides, - does not apply):', found.matches.map(matchText)),
-    ...section('leads to:', found.chain.map(linkText)),
-    ...section('kept:', found.cache.entries.map(keptText)),
+    said.answer(found.answer.text),
+    ...section(said.steps, found.steps.map(stepText)),
+    ...section(said.matches, found.matches.map(matchText)),
+    ...section(said.targets, found.chain.map(linkText)),
+    ...section(said.cached, found.cache.entries.map(cachedText)),
     ...resolvedText(found.resolved),
   ].join('\n');
 }
@@ -61,8 +64,8 @@ function matchText(match: Check['matches'][number]): string {
   const mark = match.won ? '*' : match.applies ? ' ' : '-';
   const place = line > 0 ? `${list}:${String(line)}` : list;
   const notes = [
-    match.source === 'temporary' ? 'temporary' : '',
-    important ? 'important' : '',
+    match.source === 'temporary' ? t().cli.check.temporary : '',
+    important ? t().cli.check.important : '',
     condition,
     whyNot,
   ].filter((note) => note !== '');
@@ -74,17 +77,21 @@ function linkText({ owner, typeName, target, decision, why }: Check['chain'][num
   return `    ${owner} ${typeName} ${target}: ${decision}, ${why}`;
 }
 
-function keptText(entry: Check['cache']['entries'][number]): string {
+function cachedText(entry: Check['cache']['entries'][number]): string {
   const { typeName, kind, leftSeconds, records } = entry;
-  const left = leftSeconds >= 0 ? `${String(leftSeconds)} s left` : 'expired';
-  return [`    ${typeName} ${kind}, ${left}`, ...records.map((one) => `      ${one}`)].join('\n');
+  const head = `    ${typeName} ${kind}, ${leftText(leftSeconds)}`;
+  return [head, ...records.map((one) => `      ${one}`)].join('\n');
 }
 
 function resolvedText(resolved: Check['resolved']): string[] {
   if (resolved === null) return [];
   const { outcome, rcode, upstream, durationUs, records } = resolved;
-  const from = upstream === '' ? '' : ` by ${upstream}`;
-  const took = `${(durationUs / 1_000).toFixed(1)} ms`;
-  const answer = rcode === '' ? 'no answer' : rcode;
-  return [`asked: ${answer}, ${outcome}${from} in ${took}`, ...records.map((one) => `    ${one}`)];
+  const said = t().cli.check;
+  const from = upstream === '' ? '' : said.by(upstream);
+  const answer = rcode === '' ? said.noAnswer : rcode;
+  const took = said.took(duration(durationUs));
+  return [
+    `${said.resolved} ${answer}, ${outcome}${from}${took}`,
+    ...records.map((one) => `    ${one}`),
+  ];
 }

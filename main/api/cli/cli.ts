@@ -12,6 +12,7 @@ import type { MethodOutput } from '../../contract/methods/methods.ts';
 import { readToken, replaceToken } from '../http/access-token.ts';
 import { connect, windowLink, type CliClient } from './client.ts';
 import { readJson } from './json.ts';
+import { t } from './language.ts';
 import { addFilterCommands } from './filters.ts';
 import { addImportCommands } from './import.ts';
 import { addListCommands } from './list-commands.ts';
@@ -172,18 +173,18 @@ class Commands implements Printer {
   addTakeover(): void {
     this.#program
       .command('takeover')
-      .description('make the whole machine ask Sluice, until it ends or "restore"')
+      .description('use Sluice for all apps on this computer, until it ends or "restore"')
       .action(() => this.print('takeover', {}, takeoverText));
     this.#program
       .command('restore')
-      .description("give the system's resolver back; works without a running instance too")
+      .description('restore the previous system DNS; works without a running instance too')
       .option('--only-leftovers', 'only what an instance left that died; for boot')
       .action(async (choice: { onlyLeftovers?: boolean }) => {
         this.#write(await giveBack(() => this.#connect(), choice), restoreText);
       });
     this.#program
       .command('network')
-      .description("who keeps the system's resolver, what is covered and what is not")
+      .description('the DNS manager of this system, and which links use Sluice')
       .action(() => this.print('network', {}, networkText));
   }
 
@@ -202,7 +203,7 @@ class Commands implements Printer {
     this.#addDecision('block', 'block a name and everything below it');
     this.#program
       .command('upstreams')
-      .description('who is asked, and how they are doing')
+      .description('upstream servers and their status')
       .action(() => this.print('upstreams.list', {}, upstreamsText));
     this.#program
       .command('tail')
@@ -238,7 +239,7 @@ class Commands implements Printer {
     const rules = this.#program.command('rules').description('your own block and allow rules');
     rules
       .command('list', { isDefault: true })
-      .description('print them')
+      .description('list rules')
       .action(() => this.print('rules.list', {}, rulesText));
     rules
       .command('add')
@@ -253,21 +254,19 @@ class Commands implements Printer {
   }
 
   addCache(): void {
-    const cache = this.#program.command('cache').description('the answers that are kept');
+    const cache = this.#program.command('cache').description('the DNS cache');
     cache
       .command('inspect')
       .argument('<name>')
-      .description('what is kept about a name')
+      .description('show the cached answers of a name')
       .action((name: string) => this.print('cache.inspect', { name }, cacheText));
     cache
       .command('flush')
       .argument('[name]', 'everything without it')
       .option('--below', 'all names below it too')
-      .description('forget it')
+      .description('clear the cache')
       .action((name: string | undefined, { below = false }: { below?: boolean }) =>
-        this.print('cache.flush', { name, below }, ({ flushed }) =>
-          flushed === 1 ? 'Forgot 1 answer.' : `Forgot ${String(flushed)} answers.`,
-        ),
+        this.print('cache.flush', { name, below }, ({ flushed }) => t().cli.cache.flushed(flushed)),
       );
   }
 

@@ -1,24 +1,30 @@
 /**
- * Writes policies, clients, services and records as text for people. Pure; used by cli-filters.ts
+ * Writes policies, clients, services and records as text for people; used by filters.ts
  * without --json.
  */
 import type { MethodOutput } from '../../contract/methods/methods.ts';
+import { t } from './language.ts';
 import { table } from './table.ts';
 
 export function policiesText({ policies, inForce }: MethodOutput<'policies.list'>): string {
-  if (policies.length === 0) return 'no policies';
+  const said = t().cli.filters;
+  if (policies.length === 0) return said.noPolicies;
   const rows = policies.map((policy): string[] => {
     const { name, action, priority, domains, regex, clients, enabled, schedule } = policy;
-    const state = inForce.includes(name) ? 'in force' : enabled ? 'not now' : 'disabled';
+    const state = inForce.includes(name) ? said.inForce : enabled ? said.notNow : said.disabled;
     const names = [...domains, ...regex.map((text) => `/${text}/`)];
-    const time = schedule ? `${schedule.from}-${schedule.to} ${schedule.days.join(',')}` : 'always';
-    return [name, state, action, String(priority), some(names), some(clients, 'everybody'), time];
+    const time = schedule
+      ? `${schedule.from}-${schedule.to} ${schedule.days.join(',')}`
+      : said.always;
+    return [name, state, action, String(priority), some(names), some(clients, said.everyone), time];
   });
-  return table([['name', 'state', 'action', 'priority', 'names', 'for', 'when'], ...rows]);
+  const head = [said.name, said.state, said.action, said.priority, said.domains];
+  return table([[...head, said.clients, said.when], ...rows]);
 }
 
 export function clientsText({ clients, groups }: MethodOutput<'clients.list'>): string {
-  if (clients.length + groups.length === 0) return 'no clients';
+  const said = t().cli.filters;
+  if (clients.length + groups.length === 0) return said.noClients;
   const clientRows = clients.map((client): string[] => [
     client.name,
     client.group === '' ? '-' : client.group,
@@ -26,38 +32,42 @@ export function clientsText({ clients, groups }: MethodOutput<'clients.list'>): 
   ]);
   const groupRows = groups.map((group): string[] => [
     group.name,
-    group.filtering ? (group.lists ? some(group.lists, 'no lists') : 'all lists') : 'not filtered',
-    `${String(group.rules.length)} rules`,
-    some(group.services, 'no services of its own'),
+    group.filtering
+      ? group.lists
+        ? some(group.lists, said.noLists)
+        : said.allLists
+      : said.notFiltered,
+    said.ruleCount(group.rules.length),
+    some(group.services, said.noServices),
   ]);
   return [
-    table([['client', 'group', 'ids'], ...clientRows]),
+    table([[said.client, said.group, said.identifiers], ...clientRows]),
     ...(groups.length === 0
       ? []
-      : ['', table([['group', 'lists', 'rules', 'blocks'], ...groupRows])]),
+      : ['', table([[said.group, said.lists, said.rules, said.services], ...groupRows])]),
   ].join('\n');
 }
 
 export function servicesText(found: MethodOutput<'services.list'>): string {
   const { catalogue, services, safeSearch, bypass } = found;
+  const said = t().cli.filters;
   const rows = catalogue.map(({ id, title, category }): string[] => [
-    services.includes(id) ? 'blocked' : '',
+    services.includes(id) ? said.blocked : '',
     id,
     category,
     title,
   ]);
-  const search = safeSearch.enabled
-    ? `on for ${safeSearch.engines.join(', ')}; YouTube ${safeSearch.youtube}`
-    : 'off';
   return [
     table(rows),
-    `safe search ${search}`,
-    `ways past the filter are ${bypass.block ? 'blocked' : 'left open'}`,
+    safeSearch.enabled
+      ? said.safeSearch(safeSearch.engines.join(', '), safeSearch.youtube)
+      : said.noSafeSearch,
+    bypass.block ? said.bypassBlocked : said.bypassAllowed,
   ].join('\n');
 }
 
 export function recordsText({ records }: MethodOutput<'records.list'>): string {
-  if (records.length === 0) return 'no records';
+  if (records.length === 0) return t().cli.filters.noRecords;
   return table(
     records.map(({ name, type, value, ttlSeconds }) => [name, String(ttlSeconds), type, value]),
   );
@@ -67,5 +77,5 @@ export function recordsText({ records }: MethodOutput<'records.list'>): string {
 function some(texts: readonly string[], none = '-'): string {
   const [first] = texts;
   if (first === undefined) return none;
-  return texts.length === 1 ? first : `${first} and ${String(texts.length - 1)} more`;
+  return texts.length === 1 ? first : t().cli.more(first, texts.length - 1);
 }

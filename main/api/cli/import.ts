@@ -7,6 +7,7 @@ import { IMPORT_SECTIONS, type ImportSection } from '../../contract/methods/impo
 import type { MethodOutput } from '../../contract/methods/methods.ts';
 import type { CliClient } from './client.ts';
 import { isStandard, readInput, writeBackup } from './files.ts';
+import { t } from './language.ts';
 import type { Printer } from './printer.ts';
 import { protectionText } from './text.ts';
 
@@ -19,7 +20,7 @@ export function addImportCommands(program: Command, cli: Printer): void {
     )
     .option('--dry-run', 'print the report, change nothing')
     .option('--only <sections>', IMPORT_SECTIONS.join(','), sections)
-    .description('take over lists, rules, clients and servers of another program')
+    .description('import lists, rules, clients and servers from another program')
     .action((file: string, options: { dryRun?: boolean; only?: ImportSection[] }) => {
       const name = options.dryRun === true ? 'import.preview' : 'import.apply';
       return cli.show(
@@ -36,12 +37,11 @@ export function addImportCommands(program: Command, cli: Printer): void {
   settings
     .command('import')
     .argument('<file>', '"-" reads standard input')
-    .description('put back what "settings export" has written, in place of what is set now')
+    .description('restore what "settings export" wrote, replacing the current settings')
     .action((file: string) =>
       cli.show(
         (client) => callWithFile(client, 'settings.import', file, {}),
-        ({ lists, protection }) =>
-          `Settings of ${String(lists)} lists put back; protection ${protectionText(protection)}.`,
+        ({ lists, protection }) => t().cli.import.restored(lists, protectionText(protection)),
       ),
     );
 }
@@ -66,7 +66,7 @@ async function exportSettings(cli: Printer, file: string): Promise<void> {
   }
   await cli.show(
     async (client) => ({ path: await writeBackup(file, await text(client)) }),
-    ({ path }) => `Written to ${path}.`,
+    ({ path }) => t().cli.import.written(path),
   );
 }
 
@@ -80,13 +80,14 @@ function sections(text: string): ImportSection[] {
 
 export function importText(report: MethodOutput<'import.apply'>): string {
   const { program, applied, taken, notTaken } = report;
+  const said = t().cli.import;
   return [
-    `${program}: ${applied ? 'taken over' : 'would take over'}`,
-    ...(taken.length === 0 ? ['  nothing'] : taken.map(takenLine)),
-    ...(notTaken.length === 0 ? [] : ['not taken:']),
+    applied ? said.imported(program) : said.wouldImport(program),
+    ...(taken.length === 0 ? [`  ${said.nothing}`] : taken.map(takenLine)),
+    ...(notTaken.length === 0 ? [] : [said.skipped]),
     ...notTaken.map(({ section, why, count, examples }) => {
-      const some = examples.length === 0 ? '' : `, e.g. ${examples.slice(0, 3).join('; ')}`;
-      return `  ${String(count)} ${section === 'other' ? 'other' : section}: ${why}${some}`;
+      const some = examples.length === 0 ? '' : said.examples(examples.slice(0, 3).join('; '));
+      return `  ${String(count)} ${section === 'other' ? said.other : section}: ${why}${some}`;
     }),
   ].join('\n');
 }
@@ -98,11 +99,9 @@ function takenLine({
   replaced,
   examples,
 }: MethodOutput<'import.apply'>['taken'][number]): string {
-  const there = known === 0 ? '' : `, ${String(known)} there already`;
+  const said = t().cli.import;
+  const there = known === 0 ? '' : said.known(known);
   const some = examples.length === 0 ? '' : `: ${examples.slice(0, 3).join('; ')}`;
-  const instead =
-    replaced === 0
-      ? ''
-      : `, replaces the ${String(replaced)} ${replaced === 1 ? 'server there is' : 'servers there are'}`;
+  const instead = replaced === 0 ? '' : said.replaces(replaced);
   return `  ${String(count)} ${section}${there}${instead}${some}`;
 }

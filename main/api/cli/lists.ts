@@ -1,11 +1,12 @@
 /**
  * `sluice lists add`, which waits until the list has been fetched, `lists change`, and the texts of
- * `show` and `catalogue`. Used by cli-list-commands.ts.
+ * `show` and `catalogue`. Used by list-commands.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../contract/errors.ts';
 import type { ListStatus, MethodOutput } from '../../contract/methods/methods.ts';
 import type { CliClient } from './client.ts';
+import { t } from './language.ts';
 import { table } from './table.ts';
 import { acceptHint, bytes, count, ignoredLines, newsText, stateText, timeText } from './text.ts';
 
@@ -97,20 +98,21 @@ export async function changeList(
 export function listText({ lists }: MethodOutput<'lists.list'>, name: string): string {
   const list = lists.find((one) => one.name === name);
   if (!list) throw new AppError('LIST_UNKNOWN', `there is no list "${name}"`);
+  const said = t().cli.lists;
   const facts = [
-    ['name', list.name],
-    ['url', list.url],
-    ['state', stateText(list)],
-    ['trouble', list.error],
-    ['format', list.format],
-    ['names', count(list.names)],
+    [said.name, list.name],
+    [said.url, list.url],
+    [said.state, stateText(list)],
+    [said.error, list.error],
+    [said.format, list.format],
+    [said.names, count(list.names)],
     ...list.generations.map((copy) => [
-      copy.inUse ? 'in use' : 'copy before',
-      `of ${timeText(copy.fetchedAtMs)}, ${count(copy.names)} rules, ${bytes(copy.bytes)}`,
+      copy.inUse ? said.inUse : said.previous,
+      said.version(timeText(copy.fetchedAtMs), copy.names, bytes(copy.bytes)),
     ]),
-    ['last change', newsText(list.change)],
-    ['lines', linesText(list)],
-    ['ignored', `${count(ignoredLines(list))} lines`],
+    [said.lastChange, newsText(list.change)],
+    [said.lines, linesText(list)],
+    [said.ignored, said.ignoredLines(ignoredLines(list))],
     ...list.ignored.flatMap(({ reason, lines, examples }) => [
       ['', `${count(lines)}: ${reason}`],
       ...examples.map((example) => ['', `    ${example}`]),
@@ -123,17 +125,18 @@ export function listText({ lists }: MethodOutput<'lists.list'>, name: string): s
 /** What its lines are; '' before one was read. */
 function linesText({ lines, rules, comments }: ListStatus): string {
   if (lines === 0) return '';
-  return `${count(lines)}: ${count(rules)} with rules, ${count(comments)} comments or blank`;
+  return t().cli.lists.linesOf(lines, rules, comments);
 }
 
 export function catalogueText({ lists }: MethodOutput<'catalogue.list'>): string {
+  const said = t().cli.lists;
   const rows = lists.map((list): string[] => [
     list.id,
     list.category,
     list.size,
     list.licence,
-    list.added === '' ? '' : 'added',
+    list.added === '' ? '' : said.added,
     list.purpose,
   ]);
-  return table([['id', 'for', 'size', 'licence', '', 'what it blocks'], ...rows]);
+  return table([[said.id, said.category, said.size, said.licence, '', said.purpose], ...rows]);
 }

@@ -11,7 +11,10 @@ import type {
   RestoreResult,
   TakeoverStatus,
 } from '../../contract/takeover-schema.ts';
+import { CATALOGUE } from '../../texts/catalogue.ts';
 import type { CliClient } from './client.ts';
+import { t } from './language.ts';
+import { timeText } from './text.ts';
 
 /** An instance that takes longer is not waited for. */
 const INSTANCE_MS = 4_000;
@@ -32,7 +35,10 @@ export async function giveBack(
 ): Promise<RestoreResult> {
   const told = onlyLeftovers ? null : await askInstance(connect);
   const report = told ?? (await restoreHere(onlyLeftovers));
-  if (report.outcome === 'partly') throw new AppError('RESTORE_FAILED', restoreText(report));
+  if (report.outcome === 'partly') {
+    // Errors are in English, for programs too.
+    throw new AppError('RESTORE_FAILED', restoreText(report, CATALOGUE.en.cli));
+  }
   return report;
 }
 
@@ -66,61 +72,41 @@ async function restoreHere(onlyLeftovers: boolean): Promise<RestoreResult> {
 }
 
 export function takeoverText({ state, reason, owner, covered }: TakeoverStatus): string {
-  const through = covered.length > 0 ? `: ${covered.join(', ')} through ${owner}` : '';
-  return `${STATE_TEXT[state]}${through}${reason === '' ? '' : `\n${reason}`}`;
+  const said = t().cli.takeover;
+  const through = covered.length > 0 ? said.through(covered.join(', '), owner) : '';
+  return `${said.states[state]}${through}${reason === '' ? '' : `\n${reason}`}`;
 }
 
-const STATE_TEXT: Readonly<Record<TakeoverStatus['state'], string>> = {
-  off: 'off: this machine asks its own servers',
-  applying: 'taking over',
-  on: 'on: this machine asks Sluice',
-  degraded: 'not wholly on',
-  portal: 'login page: names go past the filter',
-  restoring: 'giving back',
-};
-
-export function restoreText({ detail, items }: RestoreResult): string {
+export function restoreText({ detail, items }: RestoreResult, { takeover } = t().cli): string {
   const lines = items.map(({ label, outcome, reason }) => {
-    return `  ${label}: ${OUTCOME_TEXT[outcome]}${reason === '' ? '' : ` (${reason})`}`;
+    return `  ${label}: ${takeover.outcomes[outcome]}${reason === '' ? '' : ` (${reason})`}`;
   });
   return [detail, ...lines].join('\n');
 }
 
-const OUTCOME_TEXT: Readonly<Record<RestoreResult['items'][number]['outcome'], string>> = {
-  restored: 'as before',
-  unchanged: 'was as before already',
-  gone: 'is gone',
-  yours: 'left as it is',
-  mended: 'its servers from before were put back',
-  failed: 'failed',
-};
-
 export function networkText(network: NetworkStatus): string {
   const { takeover, owners, links, journal, lastRescue, bypasses, ladder } = network;
   const owner = owners.find(({ isInCharge }) => isInCharge);
+  const said = t().cli.takeover;
   return [
     takeoverText(takeover),
-    `resolver: ${owner ? `${owner.name} (${owner.detail})` : 'nobody is in charge'}`,
+    owner ? said.manager(owner.name, owner.detail) : said.noManager,
     ...links.map(({ label, isCovered, reason, servers }) => {
-      return `  ${label}: ${isCovered ? 'covered' : reason}; asks ${servers.join(', ') || 'nobody'}`;
+      const now = said.servers(servers.join(', ') || t().cli.none);
+      return `  ${label}: ${isCovered ? said.covered : reason}; ${now}`;
     }),
-    `journal: ${journal.directory}${journal.writtenAtMs === null ? ', none now' : ''}`,
-    ...(lastRescue ? [`last rescue: ${timeText(lastRescue.atMs)}, ${lastRescue.detail}`] : []),
-    ...bypasses.map(({ what, state, detail }) => `${what} ${state}: ${detail}`),
-    'rights:',
+    `${said.journal(journal.directory)}${journal.writtenAtMs === null ? said.noJournal : ''}`,
+    ...(lastRescue ? [said.lastRestore(timeText(lastRescue.atMs), lastRescue.detail)] : []),
+    ...bypasses.map(({ what, state, detail }) => `${what} ${t().network.bypass[state]}: ${detail}`),
+    said.permissions,
     ...ladder.flatMap(({ state, title, installs, undo }) => [
-      `  ${state}: ${title}`,
+      `  ${t().network.permissionState[state]}: ${title}`,
       ...(state === 'possible' ? indented(installs) : []),
-      ...(state === 'possible' && undo !== '' ? ['    to remove it:', ...indented(undo)] : []),
+      ...(state === 'possible' && undo !== '' ? [`    ${said.toUndo}`, ...indented(undo)] : []),
     ]),
   ].join('\n');
 }
 
 function indented(text: string): string[] {
   return text.split('\n').map((line) => `    ${line}`);
-}
-
-/** Local time, to the second. */
-function timeText(ms: number): string {
-  return new Date(ms).toLocaleString('sv-SE');
 }

@@ -1,5 +1,5 @@
 /**
- * Writes results of methods as text for people. Pure; used by api/cli/cli.ts without --json.
+ * Writes results of methods as text for people; used by api/cli/cli.ts without --json.
  */
 import type {
   ListStatus,
@@ -9,70 +9,78 @@ import type {
   Status,
 } from '../../contract/methods/methods.ts';
 import type { QueryEvent } from '../../contract/query-event.ts';
+import { t, wording } from './language.ts';
 import { table } from './table.ts';
 
 export function statusText(status: Status): string {
   const { totals, latency, log } = status;
+  const said = t().cli.status;
   const share = totals.queries === 0 ? 0 : (100 * totals.blocked) / totals.queries;
   return table([
-    ['Sluice', `${status.version}, ${status.health}`],
+    ['Sluice', `${status.version}, ${said.health[status.health]}`],
     ...status.degradedReasons.map((reason): [string, string] => ['!', reason]),
-    ...status.notices.map((notice): [string, string] => ['note', notice]),
-    ['protection', protectionText(status.protection)],
-    ['whole machine', status.takeover.state],
-    ['listening', status.listening.join(', ')],
-    ['upstreams', status.upstreams.join(', ') || 'none'],
-    ['blocked names', count(status.blockedNames)],
-    ['queries', `${count(totals.queries)} since ${timeText(status.startedAtMs)}`],
-    ['  blocked', `${count(totals.blocked)} (${share.toFixed(1)} %)`],
-    ['  cached', count(totals.cached + totals.stale)],
-    ['  forwarded', count(totals.forwarded)],
-    ['  failed', count(totals.failed)],
-    ['  not allowed', count(totals.denied)],
-    ['latency', latencyText(latency)],
-    [
-      'log',
-      `${log.mode}, ${log.state}, ${count(log.stored)} stored since start, ${bytes(log.bytes)}`,
-    ],
-    ['log dropped', count(totals.logDropped)],
-    ['memory', memoryText(status.memory)],
+    ...status.notices.map((notice): [string, string] => [said.note, notice]),
+    [said.protection, protectionText(status.protection)],
+    [said.systemDns, t().cli.takeover.states[status.takeover.state]],
+    [said.listening, status.listening.join(', ')],
+    [said.upstreams, status.upstreams.join(', ') || t().cli.none],
+    [said.blockedNames, count(status.blockedNames)],
+    [said.queries, said.since(totals.queries, timeText(status.startedAtMs))],
+    [`  ${said.blocked}`, `${count(totals.blocked)} (${wording().decimal(share)} %)`],
+    [`  ${said.cached}`, count(totals.cached + totals.stale)],
+    [`  ${said.forwarded}`, count(totals.forwarded)],
+    [`  ${said.failed}`, count(totals.failed)],
+    [`  ${said.denied}`, count(totals.denied)],
+    [said.latency, latencyText(latency)],
+    [said.log, logText(log)],
+    [said.logDropped, count(totals.logDropped)],
+    [said.memory, memoryText(status.memory)],
   ]);
 }
 
 /** Of what was measured: answers of our own, and those of upstreams. */
 function latencyText({ local, upstream }: Status['latency']): string {
-  const parts = Object.entries({ 'answered here': local, forwarded: upstream }).flatMap(
-    ([what, { p50Us, p99Us }]) =>
-      p99Us === 0 ? [] : [`${what} p50 ${duration(p50Us)}, p99 ${duration(p99Us)}`],
+  const { answeredLocally, forwarded } = t().cli.status;
+  const measured = [
+    [answeredLocally, local],
+    [forwarded, upstream],
+  ] as const;
+  const parts = measured.flatMap(([what, { p50Us, p99Us }]) =>
+    p99Us === 0 ? [] : [`${what} p50 ${duration(p50Us)}, p99 ${duration(p99Us)}`],
   );
   return parts.join('; ') || 'n/a';
 }
 
+function logText({ mode, state, stored, bytes: size }: Status['log']): string {
+  const said = t().cli.status;
+  return [said.logModes[mode], said.logStates[state], said.stored(stored), bytes(size)].join(', ');
+}
+
 function memoryText({ rssBytes, anonymousBytes }: Status['memory']): string {
-  const resident = `${bytes(rssBytes)} resident`;
-  return anonymousBytes === null
-    ? resident
-    : `${resident}, ${bytes(anonymousBytes)} of it anonymous`;
+  const { anonymous, resident } = t().cli.status;
+  const whole = resident(bytes(rssBytes));
+  return anonymousBytes === null ? whole : `${whole}, ${anonymous(bytes(anonymousBytes))}`;
 }
 
 export function protectionText({ state, resumesAtMs }: Protection): string {
-  if (state === 'paused') return `paused until ${timeText(resumesAtMs ?? 0)}`;
-  return state === 'off' ? 'off until you resume' : 'on';
+  const said = t().cli.protection;
+  return state === 'paused' ? said.pausedUntil(timeText(resumesAtMs ?? 0)) : said[state];
 }
 
 export function listsText({ lists, names }: MethodOutput<'lists.list'>): string {
+  const said = t().cli.lists;
   const rows = lists.map((list): string[] => [
     list.name,
     stateText(list),
     list.format,
     count(list.names),
     count(ignoredLines(list)),
-    list.updatedAtMs === null ? 'never' : timeText(list.updatedAtMs),
+    list.updatedAtMs === null ? said.never : timeText(list.updatedAtMs),
     [list.error || list.url, newsText(list.change)].filter((text) => text !== '').join('; '),
   ]);
-  const head = ['name', 'state', 'format', 'names', 'ignored', 'updated', ''];
+  const head = [said.name, said.state, said.format, said.names, said.ignored, said.updated, ''];
   return [
-    `${table([head, ...rows])}\n${count(names)} names in all`,
+    `${table([head, ...rows])}\n${said.total(names)}`,
     ...lists.filter(({ quarantine }) => quarantine?.acceptable === true).map(acceptHint),
   ].join('\n');
 }
@@ -83,53 +91,54 @@ export function ignoredLines({ ignored }: Pick<ListStatus, 'ignored'>): number {
 }
 
 export function acceptHint({ name }: Pick<ListStatus, 'name'>): string {
-  return `a new copy of ${name} waits; to take it: sluice lists accept ${JSON.stringify(name)}`;
+  return t().cli.lists.review(name, `sluice lists accept ${JSON.stringify(name)}`);
 }
 
 /** What the last copy that came into use did: "+11/-1 names, newly blocks 1 you used, e.g. a". */
 export function newsText(change: ListStatus['change']): string {
   const { added = null, removed = null, replay = null } = change ?? {};
   const parts: string[] = [];
-  if (added !== null && removed !== null) parts.push(`+${count(added)}/-${count(removed)} names`);
+  if (added !== null && removed !== null) parts.push(t().cli.lists.changed(added, removed));
   if (replay !== null && replay.newlyBlocked > 0) {
     const some = replay.blockedExamples.slice(0, 3).join(', ');
-    parts.push(`newly blocks ${count(replay.newlyBlocked)} you used, e.g. ${some}`);
+    parts.push(t().cli.lists.newlyBlocks(replay.newlyBlocked, some));
   }
   return parts.join(', ');
 }
 
 export function stateText({ enabled, state, quarantine, rolledBack }: ListStatus): string {
-  if (!enabled) return 'disabled';
-  if (quarantine !== null && state !== 'updating') return 'quarantine';
-  return rolledBack ? `${state}, rolled back` : state;
+  const said = t().cli.lists;
+  if (!enabled) return said.states.disabled;
+  if (quarantine !== null && state !== 'updating') return said.quarantine;
+  return rolledBack ? `${said.states[state]}, ${said.rolledBack}` : said.states[state];
 }
 
 export function rulesText({ rules, temporary }: MethodOutput<'rules.list'>): string {
-  const ending = temporary.map(({ rule, endsAtMs }) => `${rule}  (until ${timeText(endsAtMs)})`);
+  const ending = temporary.map(({ rule, endsAtMs }) => t().cli.until(rule, timeText(endsAtMs)));
   const lines = [...ending, ...rules];
-  return lines.length === 0 ? 'no rules' : lines.join('\n');
+  return lines.length === 0 ? t().cli.noRules : lines.join('\n');
 }
 
 export function upstreamsText({ strategy, upstreams }: MethodOutput<'upstreams.list'>): string {
+  const said = t().cli.upstreams;
   const rows = upstreams.map((one): string[] => [
     one.upstream,
     one.protocol,
-    one.state,
+    said.states[one.state],
     one.roundTripUs === 0 ? '-' : duration(one.roundTripUs),
     count(one.answered),
     count(one.failures),
-    one.trouble === '' && one.askedWithout !== ''
-      ? `asked without ${one.askedWithout}`
-      : one.trouble,
+    one.trouble === '' && one.askedWithout !== '' ? said.without(one.askedWithout) : one.trouble,
   ]);
-  const head = ['upstream', 'protocol', 'state', 'round trip', 'answered', 'failed', ''];
-  return `${table([head, ...rows])}\nstrategy ${strategy}`;
+  const { upstream, protocol, state, roundTrip, answered, failed } = said;
+  const head = [upstream, protocol, state, roundTrip, answered, failed, ''];
+  return `${table([head, ...rows])}\n${said.strategy(strategy)}`;
 }
 
 /** Rows of one live update, and how many it leaves out. */
 export function tailText({ rows, rowsLeftOut }: LiveUpdate): string[] {
   const lines = rows.map((row) => rowText(row));
-  if (rowsLeftOut > 0) lines.push(`… ${count(rowsLeftOut)} more`);
+  if (rowsLeftOut > 0) lines.push(t().cli.rowsLeftOut(rowsLeftOut));
   return lines;
 }
 
@@ -150,15 +159,15 @@ function rowTimeText(timeMs: number): string {
 }
 
 export function count(value: number): string {
-  return value.toLocaleString('en-US');
+  return wording().number(value);
 }
 
 export function bytes(value: number): string {
-  return `${(value / 1_048_576).toFixed(1)} MiB`;
+  return `${wording().decimal(value / 1_048_576)} MiB`;
 }
 
-function duration(us: number): string {
-  return us < 1_000 ? `${String(Math.round(us))} µs` : `${(us / 1_000).toFixed(1)} ms`;
+export function duration(us: number): string {
+  return us < 1_000 ? `${String(Math.round(us))} µs` : `${wording().decimal(us / 1_000)} ms`;
 }
 
 /** Local time, to the second. */
@@ -166,16 +175,21 @@ export function timeText(ms: number): string {
   return new Date(ms).toLocaleString('sv-SE');
 }
 
-/** What is kept about a name, a paragraph an answer. */
+/** The cached answers of a name, a paragraph each. */
 export function cacheText({ name, entries }: MethodOutput<'cache.inspect'>): string {
-  if (entries.length === 0) return `Nothing is kept about ${name}.`;
+  if (entries.length === 0) return t().cli.cache.none(name);
   return entries
     .map((entry) => {
       const { typeName, kind, reason, ageSeconds, leftSeconds } = entry;
       const why = reason === 'none' ? '' : ` (${reason})`;
-      const left = leftSeconds >= 0 ? `${String(leftSeconds)} s left` : 'expired';
-      const head = `${name} ${typeName}: ${kind}${why}, ${String(ageSeconds)} s old, ${left}`;
+      const age = t().cli.cache.age(ageSeconds);
+      const head = `${name} ${typeName}: ${kind}${why}, ${age}, ${leftText(leftSeconds)}`;
       return [head, ...entry.records.map((record) => `  ${record}`)].join('\n');
     })
     .join('\n');
+}
+
+/** How long an answer is still good. */
+export function leftText(leftSeconds: number): string {
+  return leftSeconds >= 0 ? t().cli.secondsLeft(leftSeconds) : t().cli.expired;
 }

@@ -89,6 +89,8 @@ export const statusSchema = z.object({
     bytes: count,
   }),
   memory: z.object({ rssBytes: count, anonymousBytes: count.nullable() }),
+  /** The setting; a window may have its own. */
+  language: z.enum(['auto', 'en', 'de']),
 });
 
 /** One step of a series for the chart. */

@@ -106,6 +106,7 @@ export class Reports {
       upstreams: [...plane.upstreams],
       log: { mode: store.config.log.mode, state, stored, bytes },
       memory: processMemory(),
+      language: store.config.language,
     };
   }
 

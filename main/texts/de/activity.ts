@@ -37,7 +37,7 @@ export const activity: Texts['activity'] = {
   droppedLines: 'Verlorene Logzeilen',
   logged: (lines) => `${number(lines)} im Log`,
   answeredLocally: 'Hier beantwortet',
-  answeredUpstream: 'Vom Upstream beantwortet',
+  answeredUpstream: 'Vom Upstream',
   noAnswerYet: 'noch keine Antworten',
   medianHint: 'Die Hälfte dieser Antworten war schneller',
   p99Hint: '99 von 100 dieser Antworten waren schneller',

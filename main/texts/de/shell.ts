@@ -37,7 +37,6 @@ export const shell: Texts['shell'] = {
   noConnection: 'Keine Verbindung zu Sluice',
   noConnectionMeans: 'Diese Seite wird geladen, sobald Sluice wieder antwortet.',
   notLoaded: 'Konnte nicht geladen werden',
-  somethingWrong: 'Etwas ist schiefgegangen',
   tryAgain: 'Erneut versuchen',
   loading: 'Wird geladen …',
 

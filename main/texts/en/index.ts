@@ -1,13 +1,33 @@
 /** English: the language that gives the keys. */
 import { activity } from './activity.ts';
+import { backup } from './backup.ts';
+import { cli } from './cli.ts';
 import { clients } from './clients.ts';
+import { errors } from './errors.ts';
 import { format } from './format.ts';
+import { log } from './log.ts';
 import { network } from './network.ts';
 import { policies } from './policies.ts';
+import { queries } from './queries.ts';
 import { services } from './services.ts';
 import { shell } from './shell.ts';
+import { tray } from './tray.ts';
 
-export const en = { activity, clients, format, network, policies, services, shell };
+export const en = {
+  activity,
+  backup,
+  cli,
+  clients,
+  errors,
+  format,
+  log,
+  network,
+  policies,
+  queries,
+  services,
+  shell,
+  tray,
+};
 
 /** The keys and parameters of every language. */
 export type Texts = typeof en;

@@ -35,7 +35,6 @@ export const shell = {
   noConnection: 'No connection to Sluice',
   noConnectionMeans: 'This page loads as soon as Sluice answers again.',
   notLoaded: 'Could not be loaded',
-  somethingWrong: 'Something went wrong',
   tryAgain: 'Try again',
   loading: 'Loading…',
 

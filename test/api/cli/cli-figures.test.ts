@@ -30,7 +30,7 @@ test('status shows the latency that was measured', () => {
   assert.equal(latencyOf(NONE, slow), 'forwarded p50 12.0 ms, p99 40.0 ms');
   assert.equal(
     latencyOf(fast, slow),
-    'answered here p50 40 µs, p99 180 µs; forwarded p50 12.0 ms, p99 40.0 ms',
+    'answered locally p50 40 µs, p99 180 µs; forwarded p50 12.0 ms, p99 40.0 ms',
   );
 });
 

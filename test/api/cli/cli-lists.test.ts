@@ -36,15 +36,21 @@ test('the table tells format and ignored lines, and how to take a copy that wait
   const text = listsText({ lists: [LIST], names: 1_234 });
   assert.match(text, /^name +state +format +names +ignored +updated\n/);
   assert.match(text, /\nAds +quarantine +adblock +1,234 +1,501 /);
-  assert.match(text, /\na new copy of Ads waits; to take it: sluice lists accept "Ads"$/);
-  assert.doesNotMatch(listsText({ lists: [{ ...LIST, quarantine: null }], names: 1 }), /waits/);
+  assert.match(
+    text,
+    /\na new version of Ads needs review; to accept it: sluice lists accept "Ads"$/,
+  );
+  assert.doesNotMatch(
+    listsText({ lists: [{ ...LIST, quarantine: null }], names: 1 }),
+    /needs review/,
+  );
 });
 
 test('one list: its copies, and ignored lines by reason with examples', () => {
   const text = listText({ lists: [LIST], names: 1_234 }, 'Ads');
-  assert.match(text, /\nin use +of 1970-01-01 .*, 1,300 rules, 1\.0 MiB\n/);
+  assert.match(text, /\nin use +1970-01-01 .*, 1,300 rules, 1\.0 MiB\n/);
   assert.match(text, /\nlines +2,811: 1,300 with rules, 10 comments or blank\nignored /);
   assert.match(text, /\nignored +1,501 lines\n +1,500: too wide\n +\|\|com\^\n +\|\|net\^\n/);
-  assert.match(text, /\n +1: not a host name\n +\?\na new copy of Ads waits;/);
+  assert.match(text, /\n +1: not a host name\n +\?\na new version of Ads needs review;/);
   assert.throws(() => listText({ lists: [LIST], names: 1 }, 'Other'), { code: 'LIST_UNKNOWN' });
 });

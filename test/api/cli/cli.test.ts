@@ -74,7 +74,7 @@ test('commands about policies, clients, services and records', async (t) => {
   const policy = '{"name":"night","action":"block","domains":["a.example","b.example"]}';
   assert.match(
     (await run('policies', 'put', policy)).out,
-    /^name +state .*\nnight +in force +block +100 +a\.example and 1 more +everybody +always\n$/,
+    /^name +state .*\nnight +in force +block +100 +a\.example and 1 more +everyone +always\n$/,
   );
   assert.match((await run('policies', 'disable', 'night')).out, /\nnight +disabled +block /);
   assert.match((await run('policies', 'enable', 'night')).out, /\nnight +in force +block /);
@@ -114,7 +114,7 @@ test('commands about policies, clients, services and records', async (t) => {
     (await run('services', 'safe-search', 'on', '--engine', 'bing')).out,
     /on for bing;/,
   );
-  assert.match((await run('services', 'bypass', 'on')).out, /past the filter are blocked\n$/);
+  assert.match((await run('services', 'bypass', 'on')).out, /filter bypass: blocked\n$/);
   assert.match(
     (await run('records', 'put', 'mail.example', 'MX', '10', 'nas.example', '--ttl', '60')).out,
     /^mail\.example +60 +MX +10 nas\.example\n$/,
@@ -135,8 +135,8 @@ test('commands for people', async (t) => {
   assert.equal((await run('rules', 'remove', 'ads.example')).out, 'no rules\n');
   assert.match((await run('lists')).out, /^name +state +format +names +ignored/);
   assert.match((await run('lists', 'show', 'none')).err, /there is no list "none"/);
-  assert.match((await run('lists', 'refresh')).out, /1 names in all/);
-  assert.match((await run('lists', 'add', 'N', 'https://n.example/')).out, /names in all/);
+  assert.match((await run('lists', 'refresh')).out, /1 name in total/);
+  assert.match((await run('lists', 'add', 'N', 'https://n.example/')).out, /names? in total/);
   const use = ['--action', 'allow', '--match', 'exact', '--allow-wide'];
   assert.equal((await run('lists', 'add', 'Wide', 'https://w.example/', ...use)).code, 0);
   const source = { name: 'Wide', url: 'https://w.example/', format: 'auto', enabled: true };
@@ -151,14 +151,14 @@ test('commands for people', async (t) => {
   assert.match((await run('lists', 'change', 'Wide')).err, /write --action, --match or/);
   assert.equal((await run('lists', 'change', 'None', '--allow-wide')).code, 1);
   assert.equal((await run('lists', 'add', 'X', 'https://x.example/', '--action', 'no')).code, 2);
-  assert.match((await run('lists', 'disable', 'N')).out, /names in all/);
-  assert.match((await run('lists', 'remove', 'N')).out, /names in all/);
+  assert.match((await run('lists', 'disable', 'N')).out, /names? in total/);
+  assert.match((await run('lists', 'remove', 'N')).out, /names? in total/);
   assert.equal(
     (await run('cache', 'inspect', 'x.example')).out,
-    'Nothing is kept about x.example.\n',
+    'Nothing is cached for x.example.\n',
   );
-  assert.equal((await run('cache', 'flush', 'x.example', '--below')).out, 'Forgot 2 answers.\n');
-  assert.equal((await run('cache', 'flush')).out, 'Forgot 0 answers.\n');
+  assert.equal((await run('cache', 'flush', 'x.example', '--below')).out, 'Cleared 2 answers.\n');
+  assert.equal((await run('cache', 'flush')).out, 'Cleared 0 answers.\n');
   assert.equal((await run('open')).out, `${http}/#token=${token.value}\n`);
   const status = JSON.parse((await run('--json', 'status')).out) as { version: string };
   assert.equal(status.version, '1.2.3');
@@ -170,10 +170,10 @@ test('imports, backups and the catalogue', async (t) => {
   const hosts = join(folder, 'hosts');
   await writeFile(hosts, '0.0.0.0 bad.example\n192.168.1.2 nas.lan\nnot/a/rule\n');
   const preview = await run('import', hosts, '--dry-run');
-  assert.match(preview.out, /^list of names: would take over\n {2}1 rules: \|bad\.example\^\n/);
-  assert.match(preview.out, /\nnot taken:\n {2}1 rules: /);
+  assert.match(preview.out, /^list of names: can be imported\n {2}1 rules: \|bad\.example\^\n/);
+  assert.match(preview.out, /\nskipped:\n {2}1 rules: /);
   assert.equal((await run('rules')).out, 'no rules\n');
-  assert.match((await run('import', hosts, '--only', 'rules')).out, /taken over[^]*not asked for/);
+  assert.match((await run('import', hosts, '--only', 'rules')).out, /imported[^]*not asked for/);
   assert.equal((await run('rules')).out, '|bad.example^\n');
   assert.equal((await run('import', hosts, '--only', 'nothing')).code, 2);
   assert.match((await run('import', join(folder, 'none'))).err, /none cannot be read/);
@@ -182,17 +182,23 @@ test('imports, backups and the catalogue', async (t) => {
   await writeFile(pihole, '[dns]\n  upstreams = ["192.0.2.53"]\n');
   assert.match(
     (await run('import', pihole, '--dry-run')).out,
-    /\n {2}1 upstreams, replaces the 4 servers there are: 192\.0\.2\.53/,
+    /\n {2}1 upstreams, replaces 4 current servers: 192\.0\.2\.53/,
   );
 
   const backup = join(folder, 'backup.json');
   assert.equal((await run('settings', 'export', backup)).out, `Written to ${backup}.\n`);
   await run('rules', 'remove', '|bad.example^');
-  assert.match((await run('settings', 'import', backup)).out, /^Settings of 1 lists put back/);
+  assert.match(
+    (await run('settings', 'import', backup)).out,
+    /^Restored the settings, with 1 list;/,
+  );
   assert.equal((await run('rules')).out, '|bad.example^\n');
 
-  assert.match((await run('lists', 'catalogue')).out, /^id +for +size[^]*\nstevenblack +general/);
-  assert.match((await run('lists', 'add', '--from-catalogue', 'urlhaus')).out, /names in all/);
+  assert.match(
+    (await run('lists', 'catalogue')).out,
+    /^id +category +size[^]*\nstevenblack +general/,
+  );
+  assert.match((await run('lists', 'add', '--from-catalogue', 'urlhaus')).out, /names? in total/);
   assert.match((await run('lists', 'catalogue')).out, /urlhaus +malware +small +CC0 +added/);
   assert.equal((await run('lists', 'add', 'OnlyName')).code, 2);
   await run('lists', 'accept', 'Starter');
@@ -291,14 +297,14 @@ test('allow and block, for a while and for a client; check tells it in words', a
   assert.equal((await run('allow', '192.0.2.1')).code, 2);
 });
 
-test('the whole machine: takeover, network and restore through the instance', async (t) => {
+test('system DNS: takeover, network and restore through the instance', async (t) => {
   const { folder, systemDns } = await openDoors(t);
   const run = (...argv: string[]) => sluice('--data-dir', folder, ...argv);
   assert.match(
     (await run('takeover')).out,
-    /^on: this machine asks Sluice: wlan0 through systemd-resolved\n$/,
+    /^on: this computer uses Sluice: wlan0 through systemd-resolved\n$/,
   );
-  assert.match((await run('network')).out, /^on: .*\nresolver: nobody is in charge\n/);
+  assert.match((await run('network')).out, /^on: .*\nno DNS manager found\n/);
   assert.equal((await run('restore')).out, 'as before\n');
   assert.equal(systemDns.state.phase, 'off');
   systemDns.failure = 'probe: no answer';

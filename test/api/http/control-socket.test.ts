@@ -121,6 +121,9 @@ test(
     assert.equal(await readFile(own, 'utf8'), before);
     assert.match((await run('settings', 'import', folder)).err, /is no file/);
     assert.match((await run('settings', 'import', own)).err, /none that "settings export" has/);
-    assert.match((await run('settings', 'import', backup)).out, /^Settings of 1 lists put back/);
+    assert.match(
+      (await run('settings', 'import', backup)).out,
+      /^Restored the settings, with 1 list;/,
+    );
   },
 );

@@ -1,0 +1,68 @@
+/** Die Zeilen der Anfragen, live und im Log. */
+import type { Texts } from '../en/index.ts';
+
+export const queries: Texts['queries'] = {
+  columns: {
+    time: 'Zeit',
+    name: 'Name',
+    type: 'Typ',
+    client: 'Client',
+    result: 'Ergebnis',
+    why: 'Grund',
+    took: 'Dauer',
+    tools: 'Sperren, erlauben oder erklären',
+  },
+  unreadable: '(unlesbar)',
+  block: 'Sperren',
+  blockOne: (name) => `${name} sperren`,
+  allow: 'Erlauben',
+  allowOne: (name) => `${name} erlauben`,
+  explain: 'Warum?',
+  explainOne: (name) => `Warum ${name} diese Antwort bekam`,
+
+  outcomes: {
+    forwarded: 'Upstream',
+    cached: 'Cache',
+    blocked: 'Gesperrt',
+    local: 'Lokal',
+    failed: 'Fehler',
+    rejected: 'Abgelehnt',
+    stale: 'Veraltet',
+  },
+  outcomesMean: {
+    forwarded: 'Von einem Upstream-Server beantwortet.',
+    cached: 'Aus dem Cache beantwortet.',
+    blocked: 'Durch eine Liste, eine Richtlinie oder eine deiner Regeln gesperrt.',
+    local: 'Von Sluice selbst beantwortet; nichts ging an einen Upstream.',
+    failed: 'Kein Upstream-Server gab eine Antwort.',
+    rejected: 'Solche Anfragen beantwortet Sluice nicht.',
+    stale:
+      'Kein Upstream-Server antwortete rechtzeitig, deshalb kam eine abgelaufene Antwort aus dem Cache.',
+  },
+
+  reasons: {
+    list: 'Auf einer Liste',
+    rule: 'Deine Regel',
+    'allow-rule': 'Durch eine Regel erlaubt',
+    paused: 'Schutz war aus oder pausiert',
+    'special-name': 'Reservierter Name',
+    malformed: 'Fehlerhafte Anfrage',
+    'not-implemented': 'Nicht unterstützte Anfrage',
+    'upstream-timeout': 'Keine rechtzeitige Antwort',
+    'upstream-refused': 'Upstream-Fehler',
+    'upstream-full': 'Zu viele offene Anfragen',
+    rebinding: 'Öffentlicher Name mit privater Adresse',
+    cname: 'Alias eines gesperrten Namens',
+    'rate-limited': 'Zu viele Anfragen dieses Clients',
+    policy: 'Deine Richtlinie',
+    service: 'Gesperrter Dienst',
+    'safe-search': 'Sichere Suche',
+    bypass: 'Umgehung des Filters',
+    'local-record': 'Dein lokaler Eintrag',
+  },
+  matched: (reason, name) => `${reason}: ${name}`,
+  allowedByRule: 'Durch deine Regel erlaubt',
+  allowedBy: (list) => `Durch ${list} erlaubt`,
+  answeredBy: (upstream) => `von ${upstream}`,
+  rcodes: { servfail: 'Serverfehler', nxdomain: 'Name existiert nicht', refused: 'verweigert' },
+};
