@@ -67,7 +67,7 @@ test('no script runs at install, and each of ours goes through the pinned Node',
   for (const [name, command] of Object.entries(scripts)) {
     assert.doesNotMatch(name, /^(pre|post)|^install$|^prepare$/, 'npm would not run it');
     for (const part of command.split(' && ')) {
-      if (part.startsWith('node ')) assert.match(part, /^node main\/launch\/node\.mjs /, name);
+      if (part.startsWith('node ')) assert.match(part, /^node tools\/node\.mjs /, name);
     }
   }
 });

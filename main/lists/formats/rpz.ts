@@ -58,6 +58,8 @@ export function parseRpzLine(line: Line): Verdict {
 }
 
 const OWNER = /^(\S+)\s+(.*)$/;
+/** Owner or blank, then TTL, class and type in any order, before a parenthesis. */
+const BEGINNING = /^(?:\S+\s+|\s+)(?:\w+\s+){0,2}[A-Za-z][A-Za-z0-9-]*\s/;
 
 /** Joins the lines of a record in parentheses, which go; a blank in front stands for no owner. */
 function unfold(line: Line): readonly [isOpen: boolean, text: string] {
@@ -67,7 +69,9 @@ function unfold(line: Line): readonly [isOpen: boolean, text: string] {
   state.begun = '';
   if (!/[()]/.test(text)) return [false, text];
   const bare = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '');
-  if (bare.split('(').length > bare.split(')').length) {
+  // Anything else with a parenthesis must not swallow the records behind it.
+  const isRecord = BEGINNING.test(bare.slice(0, bare.indexOf('(')));
+  if (isRecord && bare.split('(').length > bare.split(')').length) {
     state.begun = text;
     return [true, ''];
   }

@@ -25,7 +25,7 @@ interface Trie {
 
 /** The names right below the root of the Public Suffix List that tldts carries. */
 async function rootOfList(): Promise<string[]> {
-  const file = join(import.meta.dirname, '../../node_modules/tldts/dist/es6/src/data/trie.js');
+  const file = join(import.meta.dirname, '../../../node_modules/tldts/dist/es6/src/data/trie.js');
   const { edgeStart, edgeLength, labelText, rulesRoot } = (await import(file)) as Trie;
   const names: string[] = [];
   let at = 0;

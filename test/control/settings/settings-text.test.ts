@@ -12,7 +12,7 @@ import { LIMITS } from '../../../main/contract/limits.ts';
 import { resourcePath } from '../../../main/control/process/resources.ts';
 import { readSettings } from '../../../main/control/settings/settings-text.ts';
 
-const FOLDER = new URL('settings/', import.meta.url);
+const FOLDER = new URL('', import.meta.url);
 
 function files(kind: 'good' | 'bad') {
   const folder = new URL(`${kind}/`, FOLDER);
