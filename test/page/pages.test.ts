@@ -193,7 +193,7 @@ describeWindow('pages', (lab) => {
     assert.match(up, /^9\.9\.9\.9\s+not encrypted\s+Answers\s+14 ms\s+1,204\s+3$/);
     assert.match(
       down,
-      /DNS over TLS\)\s+Does not answer\s+Its certificate has expired\.\s+–\s+40\s+28$/,
+      /DNS over TLS\)\s+Not responding\s+Its certificate has expired\.\s+–\s+40\s+28$/,
     );
     assert.match(untried, /Not asked yet\s+–\s+0\s+0$/);
     const [first, second] = service.methods.upstreams.upstreams;

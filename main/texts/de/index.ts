@@ -3,9 +3,10 @@ import type { Texts } from '../en/index.ts';
 import { activity } from './activity.ts';
 import { clients } from './clients.ts';
 import { format } from './format.ts';
+import { health } from './health.ts';
 import { network } from './network.ts';
 import { policies } from './policies.ts';
 import { services } from './services.ts';
 import { shell } from './shell.ts';
 
-export const de: Texts = { activity, clients, format, network, policies, services, shell };
+export const de: Texts = { activity, clients, format, health, network, policies, services, shell };

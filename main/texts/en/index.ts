@@ -2,12 +2,13 @@
 import { activity } from './activity.ts';
 import { clients } from './clients.ts';
 import { format } from './format.ts';
+import { health } from './health.ts';
 import { network } from './network.ts';
 import { policies } from './policies.ts';
 import { services } from './services.ts';
 import { shell } from './shell.ts';
 
-export const en = { activity, clients, format, network, policies, services, shell };
+export const en = { activity, clients, format, health, network, policies, services, shell };
 
 /** The keys and parameters of every language. */
 export type Texts = typeof en;
