@@ -6,7 +6,18 @@ import { format } from './format.ts';
 import { health } from './health.ts';
 import { network } from './network.ts';
 import { policies } from './policies.ts';
+import { rules } from './rules.ts';
 import { services } from './services.ts';
 import { shell } from './shell.ts';
 
-export const de: Texts = { activity, clients, format, health, network, policies, services, shell };
+export const de: Texts = {
+  activity,
+  clients,
+  format,
+  health,
+  network,
+  policies,
+  rules,
+  services,
+  shell,
+};
