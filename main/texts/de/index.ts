@@ -4,6 +4,7 @@ import { activity } from './activity.ts';
 import { clients } from './clients.ts';
 import { format } from './format.ts';
 import { health } from './health.ts';
+import { lists } from './lists.ts';
 import { network } from './network.ts';
 import { policies } from './policies.ts';
 import { rules } from './rules.ts';
@@ -15,6 +16,7 @@ export const de: Texts = {
   clients,
   format,
   health,
+  lists,
   network,
   policies,
   rules,
