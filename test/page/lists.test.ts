@@ -10,7 +10,7 @@ describeWindow('lists', (lab) => {
     const failed = page.getByRole('listitem').filter({ hasText: 'Tracker domains' });
     assert.match(
       await failed.innerText(),
-      /Update failed[^]*serves a web page \(HTML\), not a list\.\s+The copy from before stays in use/,
+      /Update failed[^]*serves a web page \(HTML\), not a list\.\s+The previous version stays in use/,
     );
     await page.getByText(en.lists.lines(141_534, 141_390, 99)).waitFor();
     assert.doesNotMatch(await failed.innerText(), / lines: /);
@@ -89,7 +89,7 @@ describeWindow('lists', (lab) => {
     await item.getByText('2 versions').click();
     await item.getByText('140,274 entries').waitFor();
     await page.getByRole('button', { name: 'Restore previous version of StevenBlack' }).click();
-    await item.getByText('You went back to this version.').waitFor();
+    await item.getByText(en.lists.rolledBack).waitFor();
     assert.deepEqual(service.callsOf('lists.rollback'), [{ name: 'StevenBlack' }]);
   });
 
