@@ -190,12 +190,12 @@ describeWindow('pages', (lab) => {
     const servers = page.getByRole('region', { name: 'Upstream servers' }).locator(rows);
     await servers.nth(2).waitFor();
     const [up = '', down = '', untried = ''] = await servers.allInnerTexts();
-    assert.match(up, /^9\.9\.9\.9\s+not encrypted\s+Answers\s+14 ms\s+1,204\s+3$/);
+    assert.match(up, /^9\.9\.9\.9\s+not encrypted\s+OK\s+14 ms\s+1,204\s+3$/);
     assert.match(
       down,
       /DNS over TLS\)\s+Not responding\s+Its certificate has expired\.\s+–\s+40\s+28$/,
     );
-    assert.match(untried, /Not asked yet\s+–\s+0\s+0$/);
+    assert.match(untried, /Not used yet\s+–\s+0\s+0$/);
     const [first, second] = service.methods.upstreams.upstreams;
     assert.ok(first && second);
     Object.assign(second, { state: 'slow', roundTripUs: 420_000, trouble: '' });
