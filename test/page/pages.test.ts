@@ -201,7 +201,7 @@ describeWindow('pages', (lab) => {
     Object.assign(second, { state: 'slow', roundTripUs: 420_000, trouble: '' });
     await eventually(async () => {
       service.emit(fakeUpdate(service.methods.status, [], 0, Date.now()));
-      assert.match(await servers.nth(1).innerText(), /Answers slowly\s+420 ms\s+40\s+28$/);
+      assert.match(await servers.nth(1).innerText(), /Slow\s+420 ms\s+40\s+28$/);
     });
   });
 
