@@ -13,6 +13,7 @@ import { build, isBuilt } from '../tools/build.ts';
 /** Order: what explains other failures comes first, what takes longest last. */
 const FOLDERS = [
   'contract',
+  'texts',
   'dns',
   'engine',
   'lists',

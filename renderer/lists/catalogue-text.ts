@@ -1,31 +1,11 @@
-/** Words for the catalogue of well-known lists, and finding in it. */
+/** Finding in the catalogue of well-known lists. */
+import { en } from '../../main/texts/en/index.ts';
 import type { CatalogueEntry } from '../client/answers.ts';
 
 export type ListCategory = CatalogueEntry['category'];
 
 /** In the order in which they are shown. */
-export const categoryLabels: Record<ListCategory, string> = {
-  general: 'All-round',
-  ads: 'Ads',
-  trackers: 'Trackers',
-  devices: 'Devices and vendors',
-  malware: 'Malware',
-  phishing: 'Phishing and fraud',
-  annoyances: 'Annoyances',
-  adult: 'Adult content',
-  gambling: 'Gambling',
-  social: 'Social media',
-  bypass: 'Ways past the filter',
-  regional: 'Regional',
-};
-export const categories = Object.keys(categoryLabels) as ListCategory[];
-
-export const sizeLabels: Record<CatalogueEntry['size'], string> = {
-  small: 'under 10,000 names',
-  medium: 'under 100,000 names',
-  large: 'under 500,000 names',
-  huge: '500,000 names and more',
-};
+export const categories = Object.keys(en.lists.catalogue.categories) as ListCategory[];
 
 /** Entries of a category ('' for all) whose name, maintainer or purpose has the text, by category. */
 export function findKnown(

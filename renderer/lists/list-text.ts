@@ -1,53 +1,22 @@
 /** What is said about lists: their state, their form, their versions. */
+import { en } from '../../main/texts/en/index.ts';
 import type { ListStatus } from '../../main/contract/methods/methods.ts';
 import type { ListSource } from '../client/answers.ts';
-import { formatCount, formatNoun } from '../format/number.ts';
+import { t } from '../text.ts';
 
-export const listStateLabels: Record<ListStatus['state'], string> = {
-  ok: 'In use',
-  updating: 'Updating…',
-  failed: 'Update failed',
-  waiting: 'Not fetched yet',
-  disabled: 'Switched off',
-};
+/** Formats a person can choose when the format of a list is not detected. */
+export const listFormats = Object.keys(en.lists.formats) as ListFormat[];
+export type ListFormat = keyof typeof en.lists.formats;
 
-/** Formats a person can choose when the form of a list is not recognised by itself. */
-export const listFormatLabels = {
-  auto: 'Recognise by itself',
-  hosts: 'Hosts file (0.0.0.0 name)',
-  domains: 'One name a line',
-  adblock: 'Adblock (||name^)',
-  wildcard: 'Wildcards (*.name)',
-  dnsmasq: 'dnsmasq (address=/name/)',
-  unbound: 'unbound (local-zone)',
-  rpz: 'Response policy zone',
-  regex: 'Regular expressions',
-} as const;
-export type ListFormat = keyof typeof listFormatLabels;
-
-const formWords: Readonly<Record<string, string>> = {
-  auto: '',
-  hosts: 'hosts file',
-  domains: 'one name a line',
-  adblock: 'Adblock rules',
-  wildcard: 'wildcards',
-  dnsmasq: 'dnsmasq settings',
-  unbound: 'unbound settings',
-  rpz: 'response policy zone',
-  regex: 'regular expressions',
-};
-
-/** The form that a list was found to have; '' while it is not known. */
+/** The format that a list was found to have; '' while it is not known. */
 export function describeForm(format: string): string {
-  return formWords[format] ?? format;
+  if (format === 'auto') return '';
+  return (t().lists.formats as Readonly<Record<string, string>>)[format] ?? format;
 }
 
 /** What the lines of its copy are; '' before one was read. Those ignored are told apart. */
 export function describeLines({ lines, rules, comments }: ListStatus): string {
-  if (lines === 0) return '';
-  const all = formatNoun(lines, 'line', 'lines');
-  const others = `${formatNoun(comments, 'comment', 'comments')} or blank`;
-  return `${all}: ${formatCount(rules)} with rules, ${others}`;
+  return lines === 0 ? '' : t().lists.lines(lines, rules, comments);
 }
 
 /** What a list's names are used for; in the settings, what is as usual is left out. */
@@ -82,10 +51,11 @@ export function unusual(use: ListUse): Partial<ListUse> {
 
 /** What of a list's settings is worth telling on its card; '' when all is as usual. */
 export function describeUse(source: ListSource | undefined): string {
+  const said = t().lists.usedFor;
   return [
-    source?.action === 'allow' ? 'allows what it names' : '',
-    source?.match === 'exact' ? 'exact names only' : '',
-    source?.allowWide === true ? 'may name whole top-level domains' : '',
+    source?.action === 'allow' ? said.allow : '',
+    source?.match === 'exact' ? said.exact : '',
+    source?.allowWide === true ? said.wide : '',
   ]
     .filter((text) => text !== '')
     .join(', ');
@@ -93,38 +63,45 @@ export function describeUse(source: ListSource | undefined): string {
 
 export type ListHealth = 'good' | 'warn' | 'bad' | 'plain';
 
-/** One word or two about a list, and how much it matters. */
-export function healthOf(list: ListStatus): { label: string; tone: ListHealth } {
-  if (list.enabled && list.quarantine?.acceptable === true && list.state !== 'updating') {
-    return { label: 'New version waits for you', tone: 'warn' };
+/** The state of a list, and how much it matters. */
+export function healthOf(list: ListStatus): {
+  state: ListStatus['state'] | 'review';
+  tone: ListHealth;
+} {
+  const { state } = list;
+  if (list.enabled && list.quarantine?.acceptable === true && state !== 'updating') {
+    return { state: 'review', tone: 'warn' };
   }
-  const label = listStateLabels[list.state];
-  if (list.state === 'ok') return { label, tone: 'good' };
-  return { label, tone: list.state === 'failed' ? 'bad' : 'plain' };
+  if (state === 'ok') return { state, tone: 'good' };
+  return { state, tone: state === 'failed' ? 'bad' : 'plain' };
 }
 
-/** "+1,204 / −88 names"; '' when there was nothing to compare with. */
+/** "+1,204 / −88 domains"; '' when there was nothing to compare with. */
 export function describeChange(change: NonNullable<ListStatus['change']>): string {
   const { added, removed } = change;
   if (added === null || removed === null) return '';
-  return `+${formatCount(added)} / −${formatCount(removed)} names`;
+  return t().lists.change(added, removed);
 }
 
 /** What a copy did to names that were asked for: sentences; '' when it changed nothing of these. */
 export function describeReplay(replay: NonNullable<ListStatus['change']>['replay']): string {
   if (replay === null) return '';
+  const said = t().lists;
   return [
-    effect('Newly blocks', replay.newlyBlocked, replay.blockedExamples),
-    effect('No longer blocks', replay.newlyAllowed, replay.allowedExamples),
+    effect(said.newlyBlocks, replay.newlyBlocked, replay.blockedExamples),
+    effect(said.noLongerBlocks, replay.newlyAllowed, replay.allowedExamples),
   ]
     .filter((text) => text !== '')
     .join(' ');
 }
 
-function effect(verb: string, count: number, examples: readonly string[]): string {
+function effect(
+  describe: (names: number) => string,
+  count: number,
+  examples: readonly string[],
+): string {
   if (count === 0) return '';
   const some = examples.slice(0, 3).join(', ');
-  const names = `${formatNoun(count, 'name', 'names')} you used`;
   const end = count > examples.slice(0, 3).length ? ' …' : '.';
-  return some === '' ? `${verb} ${names}.` : `${verb} ${names}: ${some}${end}`;
+  return some === '' ? `${describe(count)}.` : `${describe(count)}: ${some}${end}`;
 }

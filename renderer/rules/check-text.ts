@@ -1,47 +1,30 @@
-/** Words about a check. */
+/** Words about the rules that a check found. */
 import type { CheckFound } from '../state/check.svelte.ts';
-import { formatCount } from '../format/number.ts';
-
-/** The word on the badge. */
-export const decisionLabels: Record<CheckFound['decision'], string> = {
-  blocked: 'Blocked',
-  allowed: 'Not blocked',
-  rewritten: 'Redirected',
-  local: 'Answered here',
-  rejected: 'Refused',
-};
-
-/** What a rule does. */
-export const actionLabels: Record<CheckFound['matches'][number]['action'], string> = {
-  block: 'Blocks',
-  allow: 'Allows',
-  redirect: 'Redirects',
-};
+import { t } from '../text.ts';
 
 /** Where a rule stands. */
 export function placeOf({ source, list, line }: CheckFound['matches'][number]): string {
+  const said = t().rules.check;
   switch (source) {
     case 'temporary':
-      return 'Temporary rule';
+      return said.temporaryRule;
     case 'rule':
-      return `Your rules, ${numbered(line)}`;
+      return said.ownRule(line);
     case 'group':
-      return `Group ${list}, ${numbered(line)}`;
+      return said.groupRule(list, line);
     case 'policy':
-      return `Policy ${list}`;
+      return said.policy(list);
     case 'service':
       return list;
     case 'list':
-      return line > 0 ? `${list}, line ${formatCount(line)}` : list;
+      return line > 0 ? said.listLine(list, line) : list;
   }
-}
-
-function numbered(line: number): string {
-  return `number ${formatCount(line)}`;
 }
 
 /** Under which condition a rule holds, and why it does not; '' for neither. */
 export function notesOf(match: CheckFound['matches'][number]): string {
   const { important, condition, whyNot } = match;
-  return [important ? 'important' : '', condition, whyNot].filter((note) => note !== '').join('; ');
+  return [important ? t().rules.check.important : '', condition, whyNot]
+    .filter((note) => note !== '')
+    .join('; ');
 }

@@ -6,6 +6,7 @@ import { SvelteMap } from 'svelte/reactivity';
 import type { ServiceClient } from '../../main/contract/methods/methods.ts';
 import { describeError } from '../client/call-error.ts';
 import { ruleFor, type RuleAction } from '../rules/rule-text.ts';
+import { t } from '../text.ts';
 import type { RuleLists } from './rules.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
@@ -46,14 +47,11 @@ export class Decisions {
       if (hadOpposite) await this.#remove(opposite);
       if (isNew) await this.#add(wanted);
       this.#remember(name, action);
-      this.#toasts.show(
-        action === 'block' ? `${name} is now blocked.` : `${name} is now allowed.`,
-        async () => {
-          if (isNew) await this.#remove(wanted);
-          if (hadOpposite) await this.#add(opposite);
-          this.#remember(name, undefined);
-        },
-      );
+      this.#toasts.show(t().rules.decided[action](name), async () => {
+        if (isNew) await this.#remove(wanted);
+        if (hadOpposite) await this.#add(opposite);
+        this.#remember(name, undefined);
+      });
     } catch (error) {
       this.#toasts.fail(describeError(error));
     }
@@ -106,8 +104,7 @@ function textsOf({ rules, temporary }: RuleLists): string[] {
 }
 
 function saidOf(name: string, action: RuleAction, { minutes, client }: DecisionLimits): string {
-  const state = action === 'block' ? 'blocked' : 'allowed';
-  const span = minutes === undefined ? '' : ` for ${String(minutes)} minutes`;
-  const whom = client === undefined ? '' : ` for ${client}`;
-  return `${name} is now ${state}${span}${whom}.`;
+  const said = t().rules;
+  const limit = client ?? (minutes === undefined ? '' : t().format.minutesLong(minutes));
+  return limit === '' ? said.decided[action](name) : said.decidedFor[action](name, limit);
 }

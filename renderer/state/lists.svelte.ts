@@ -10,6 +10,7 @@ import type {
 import type { CatalogueEntry, ListInput, ListSource } from '../client/answers.ts';
 import { describeError } from '../client/call-error.ts';
 import { useOf, type ListUse } from '../lists/list-text.ts';
+import { t } from '../text.ts';
 import { Poll } from './poll.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
@@ -69,7 +70,7 @@ export class Lists {
   /** Adds a list. Rejects with the service's CallError, for the form to show. */
   async add(input: ListInput): Promise<void> {
     this.#poll.set(await this.#client.call('lists.add', input));
-    this.#toasts.show(`${input.name} was added and is being fetched.`);
+    this.#toasts.show(t().lists.wasAdded(input.name));
     await this.#sources.refresh();
   }
 
@@ -78,7 +79,7 @@ export class Lists {
     const isDone = await this.#act(name, () => this.#client.call('catalogue.add', { id }));
     if (!isDone) return;
     await this.catalogue.refresh();
-    this.#toasts.show(`${name} was added and is being fetched.`, async () => {
+    this.#toasts.show(t().lists.wasAdded(name), async () => {
       this.#poll.set(await this.#client.call('lists.remove', { name }));
       await this.catalogue.refresh();
     });
@@ -88,7 +89,7 @@ export class Lists {
   async accept(name: string): Promise<void> {
     const isDone = await this.#act(name, () => this.#client.call('lists.accept', { name }));
     if (!isDone) return;
-    this.#toasts.show(`The new version of ${name} is in use.`, async () => {
+    this.#toasts.show(t().lists.wasAccepted(name), async () => {
       this.#poll.set(await this.#client.call('lists.rollback', { name }));
     });
   }
@@ -96,7 +97,7 @@ export class Lists {
   /** Goes back to the copy before. */
   async rollBack(name: string): Promise<void> {
     const isDone = await this.#act(name, () => this.#client.call('lists.rollback', { name }));
-    if (isDone) this.#toasts.show(`${name} is back at its previous version.`);
+    if (isDone) this.#toasts.show(t().lists.wasRolledBack(name));
   }
 
   async enable(name: string, enabled: boolean): Promise<void> {
@@ -111,7 +112,7 @@ export class Lists {
     const isDone = await this.#act(name, () => change(changed));
     await this.#sources.refresh();
     if (!isDone) return;
-    this.#toasts.show(`${name} is used otherwise now.`, async () => {
+    this.#toasts.show(t().lists.wasChanged(name), async () => {
       this.#poll.set(await change(useOf(source)));
       await this.#sources.refresh();
     });
@@ -129,7 +130,7 @@ export class Lists {
     const input = { ...({ name, url, format } as ListInput), ...this.sourceOf(name), enabled };
     const isDone = await this.#act(name, () => this.#client.call('lists.remove', { name }));
     if (!isDone) return;
-    this.#toasts.show(`${name} was removed.`, async () => {
+    this.#toasts.show(t().lists.wasRemoved(name), async () => {
       this.#poll.set(await this.#client.call('lists.add', input));
     });
   }

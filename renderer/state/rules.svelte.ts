@@ -3,6 +3,7 @@
  */
 import type { MethodOutput, ServiceClient } from '../../main/contract/methods/methods.ts';
 import { describeError } from '../client/call-error.ts';
+import { t } from '../text.ts';
 import { Poll } from './poll.svelte.ts';
 import type { Toasts } from './toasts.svelte.ts';
 
@@ -65,7 +66,7 @@ export class Rules {
   async #remove(rule: string, undo: () => Promise<void>): Promise<void> {
     try {
       this.take(await this.#client.call('rules.remove', { rule }));
-      this.#toasts.show(`${rule} was removed.`, undo);
+      this.#toasts.show(t().rules.removed(rule), undo);
     } catch (error) {
       this.#toasts.fail(describeError(error));
       await this.#poll.refresh();

@@ -92,7 +92,7 @@ describeWindow('connection', (lab) => {
     await page.goto(`${service.url}#/lists`);
     await page.getByRole('link', { name: 'Choose a well-known list' }).waitFor();
     await page.goto(`${service.url}#/rules`);
-    await page.getByText('No rules of your own').waitFor();
+    await page.getByText(en.rules.none).waitFor();
     await page.goto(`${service.url}#/policies`);
     await page.getByText(en.policies.noneHint).waitFor();
     await page.goto(`${service.url}#/policies/names`);

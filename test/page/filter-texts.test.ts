@@ -56,15 +56,15 @@ describe('lists', () => {
 
   test('their health is told in words, what waits for a person first', () => {
     assert.deepEqual(
-      [well, waiting, failed, off].map((list) => healthOf(list).label),
-      ['In use', 'New version waits for you', 'Update failed', 'Switched off'],
+      [well, waiting, failed, off].map((list) => healthOf(list).state),
+      ['ok', 'review', 'failed', 'disabled'],
     );
-    assert.equal(healthOf({ ...waiting, state: 'updating' }).label, 'Updating…');
+    assert.equal(healthOf({ ...waiting, state: 'updating' }).state, 'updating');
   });
 
   test('a change says what came and went, and what it did to names in use', () => {
     assert.ok(well.change);
-    assert.equal(describeChange(well.change), '+1,204 / −88 names');
+    assert.equal(describeChange(well.change), '+1,204 / −88 domains');
     assert.equal(describeChange({ ...well.change, added: null }), '');
     assert.equal(
       describeReplay(well.change.replay),
@@ -82,7 +82,7 @@ describe('lists', () => {
     assert.equal(describeUse(undefined), '');
     assert.equal(
       describeUse({ ...source, action: 'allow', match: 'exact' }),
-      'allows what it names, exact names only',
+      'allows its domains, exact names only',
     );
   });
 

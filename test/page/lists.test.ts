@@ -1,6 +1,7 @@
 /** The page Lists in a real browser: lists, what their updates did, the catalogue. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { en } from '../../main/texts/en/index.ts';
 import { describeWindow, eventually } from './window-under-test.ts';
 
 describeWindow('lists', (lab) => {
@@ -9,9 +10,9 @@ describeWindow('lists', (lab) => {
     const failed = page.getByRole('listitem').filter({ hasText: 'Tracker domains' });
     assert.match(
       await failed.innerText(),
-      /Update failed[^]*serves a web page \(HTML\), not a list\.\s+The copy from before stays in use/,
+      /Update failed[^]*serves a web page \(HTML\), not a list\.\s+The previous version stays in use/,
     );
-    await page.getByText('141,534 lines: 141,390 with rules, 99 comments or blank').waitFor();
+    await page.getByText(en.lists.lines(141_534, 141_390, 99)).waitFor();
     assert.doesNotMatch(await failed.innerText(), / lines: /);
     assert.equal(await page.getByText('0.0.0.0 _dmarc').isVisible(), false);
     await page.getByText('45 lines ignored').click();
@@ -54,7 +55,7 @@ describeWindow('lists', (lab) => {
   test('lists: a copy that waits says what it would block, and is used on request', async () => {
     const { page, service } = await lab().open({ path: '#/lists' });
     const item = page.getByRole('listitem').filter({ hasText: 'Everything and more' });
-    await item.getByText('New version waits for you').waitFor();
+    await item.getByText(en.lists.state.review).waitFor();
     await item.getByText(/It would newly block 14 names you used, for example www\.shop/).waitFor();
     await page
       .getByRole('button', { name: 'Use the new version of Everything and more anyway' })
@@ -76,19 +77,19 @@ describeWindow('lists', (lab) => {
         waiting.quarantine = { ...waiting.quarantine, kind: 'not-a-list', acceptable: false };
       },
     });
-    await page.getByText('The new version was not taken').waitFor();
+    await page.getByText(en.lists.rejected).waitFor();
     assert.equal(await page.getByRole('button', { name: /anyway/ }).count(), 0);
   });
 
   test('lists: the last change, the versions, and the way back', async () => {
     const { page, service } = await lab().open({ path: '#/lists' });
     const item = page.getByRole('listitem').filter({ hasText: 'StevenBlack' });
-    await item.getByText('+1,204 / −88 names').waitFor();
+    await item.getByText('+1,204 / −88 domains').waitFor();
     await item.getByText('Newly blocks 2 names you used: beacon.shop.example').waitFor();
     await item.getByText('2 versions').click();
     await item.getByText('140,274 entries').waitFor();
-    await page.getByRole('button', { name: 'Back to the previous version of StevenBlack' }).click();
-    await item.getByText('You went back to this version.').waitFor();
+    await page.getByRole('button', { name: 'Restore previous version of StevenBlack' }).click();
+    await item.getByText(en.lists.rolledBack).waitFor();
     assert.deepEqual(service.callsOf('lists.rollback'), [{ name: 'StevenBlack' }]);
   });
 
@@ -96,8 +97,8 @@ describeWindow('lists', (lab) => {
     const { page, service } = await lab().open({ path: '#/lists/add' });
     await page.getByLabel('Name', { exact: true }).fill('Mine');
     await page.getByLabel('Address', { exact: true }).fill('https://mine.example/list.txt');
-    await page.getByText('More choices').click();
-    await page.getByText('Allow what it names').click();
+    await page.getByText(en.lists.options).click();
+    await page.getByText(en.lists.actions.allow, { exact: true }).click();
     await page.getByText('Exact names only', { exact: true }).click();
     await page.getByRole('button', { name: 'Add list' }).click();
     const sent = {
@@ -108,7 +109,7 @@ describeWindow('lists', (lab) => {
       assert.deepEqual(service.callsOf('lists.add'), [sent]);
     });
     await page.getByRole('link', { name: 'Your lists' }).click();
-    await page.getByText('allows what it names, exact names only').waitFor();
+    await page.getByText('allows its domains, exact names only').waitFor();
     await page.getByRole('button', { name: 'Remove Mine' }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
     await eventually(() => {
@@ -119,9 +120,9 @@ describeWindow('lists', (lab) => {
   test('lists: what one is used for is changed, and back', async () => {
     const { page, service } = await lab().open({ path: '#/lists' });
     const item = page.getByRole('listitem').filter({ hasText: 'Tracker domains' });
-    await item.getByText('How it is used').click();
-    await item.getByText('Allow what it names', { exact: true }).click();
-    await item.getByText('allows what it names, exact names only').waitFor();
+    await item.getByText(en.lists.options).click();
+    await item.getByText(en.lists.actions.allow, { exact: true }).click();
+    await item.getByText('allows its domains, exact names only').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await item.getByText('exact names only', { exact: true }).waitFor();
     assert.deepEqual(service.callsOf('lists.change'), [
@@ -133,9 +134,9 @@ describeWindow('lists', (lab) => {
   test('catalogue: narrowed by purpose and word; one click adds, undo takes away', async () => {
     const { page, service } = await lab().open({ path: '#/lists/add' });
     await page.getByText('Telemetry of televisions.').waitFor();
-    await page.getByText('500,000 names and more').waitFor();
+    await page.getByText(en.lists.catalogue.sizes.huge).waitFor();
     await page.getByText('Added', { exact: true }).waitFor();
-    await page.getByLabel('What it is for').selectOption('Gambling');
+    await page.getByLabel(en.lists.catalogue.category).selectOption('Gambling');
     await page.getByText('Telemetry of televisions.').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Add the list No gambling' }).click();
     await eventually(() => {
@@ -144,8 +145,8 @@ describeWindow('lists', (lab) => {
     await page.getByText('Added', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('button', { name: 'Add the list No gambling' }).waitFor();
-    await page.getByLabel('Name or word').fill('nothing has this');
-    await page.getByText('No list of the catalogue matches').waitFor();
+    await page.getByLabel(en.lists.catalogue.search).fill('nothing has this');
+    await page.getByText(en.lists.catalogue.noMatch).waitFor();
     await page.getByRole('button', { name: 'Show all' }).click();
     await page.getByText('Telemetry of televisions.').waitFor();
   });

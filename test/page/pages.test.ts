@@ -80,7 +80,7 @@ describeWindow('pages', (lab) => {
 
   test('rules: adds a name as a rule, tells what is wrong with another, removes with undo', async () => {
     const { page, service, faults } = await lab().open({ path: '#/rules' });
-    const field = page.getByLabel('Name or rule');
+    const field = page.getByLabel(en.rules.nameOrRule);
     await field.fill('Shop.Example.');
     await page.getByText('Allow', { exact: true }).click();
     await page.getByRole('button', { name: 'Add rule' }).click();
@@ -99,15 +99,15 @@ describeWindow('pages', (lab) => {
 
   test('rules: checks a name, and says which rules count and which do not', async () => {
     const { page, service } = await lab().open({ path: '#/rules' });
-    await page.getByLabel('Name to check').fill('stats.g.doubleclick.net');
-    await page.getByLabel('For client').fill('10.0.0.7');
+    await page.getByLabel(en.rules.check.name).fill('stats.g.doubleclick.net');
+    await page.getByLabel(en.rules.check.client).fill('10.0.0.7');
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page
       .getByText('is blocked because the list "StevenBlack" blocks doubleclick.net.')
       .waitFor();
     await page.getByRole('cell', { name: 'StevenBlack, line 41,233' }).waitFor();
-    await page.getByText('decides', { exact: true }).waitFor();
-    assert.equal(await page.getByText('does not apply', { exact: true }).count(), 2);
+    await page.getByText(en.rules.check.decides, { exact: true }).waitFor();
+    assert.equal(await page.getByText(en.rules.check.notApplicable, { exact: true }).count(), 2);
     await page.getByText('it is not in force now').waitFor();
     const [asked] = service.callsOf('check') as Record<string, unknown>[];
     assert.deepEqual(asked, { name: 'stats.g.doubleclick.net', type: 'A', client: '10.0.0.7' });
@@ -115,7 +115,7 @@ describeWindow('pages', (lab) => {
 
   test('rules: allows a checked name for ten minutes, shows the time left, and ends it', async () => {
     const { page, service } = await lab().open({ path: '#/rules' });
-    await page.getByLabel('Name to check').fill('stats.g.doubleclick.net');
+    await page.getByLabel(en.rules.check.name).fill('stats.g.doubleclick.net');
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page.getByRole('button', { name: 'Allow for 10 minutes' }).click();
     await page.getByText('because a temporary rule of yours').waitFor();
@@ -131,12 +131,12 @@ describeWindow('pages', (lab) => {
 
   test('rules: shows where a cloaked name leads, and asks for a name on demand', async () => {
     const { page, service } = await lab().open({ path: '#/rules' });
-    await page.getByLabel('Name to check').fill('metrics.shop.example');
+    await page.getByLabel(en.rules.check.name).fill('metrics.shop.example');
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page.getByText('shop.tracker.example', { exact: true }).waitFor();
     await page.getByText('the list "StevenBlack" blocks tracker.example').waitFor();
-    await page.getByLabel('Name to check').fill('shop.example');
-    await page.getByRole('button', { name: 'Ask for it now' }).click();
+    await page.getByLabel(en.rules.check.name).fill('shop.example');
+    await page.getByRole('button', { name: en.rules.check.resolve }).click();
     await page.getByText('shop.example 300 A 192.0.2.7').waitFor();
     const last = service.callsOf('check').at(-1);
     assert.deepEqual(last, { name: 'shop.example', type: 'A', resolve: true });
@@ -151,7 +151,7 @@ describeWindow('pages', (lab) => {
       const [asked] = service.callsOf('check');
       assert.deepEqual(asked, { name: row?.name, type: row?.typeName, client: row?.client });
     });
-    assert.equal(await page.getByLabel('Name to check').inputValue(), row?.name);
+    assert.equal(await page.getByLabel(en.rules.check.name).inputValue(), row?.name);
   });
 
   test('rules: ten thousand of them leave the page small', async () => {
@@ -190,18 +190,18 @@ describeWindow('pages', (lab) => {
     const servers = page.getByRole('region', { name: 'Upstream servers' }).locator(rows);
     await servers.nth(2).waitFor();
     const [up = '', down = '', untried = ''] = await servers.allInnerTexts();
-    assert.match(up, /^9\.9\.9\.9\s+not encrypted\s+Answers\s+14 ms\s+1,204\s+3$/);
+    assert.match(up, /^9\.9\.9\.9\s+not encrypted\s+OK\s+14 ms\s+1,204\s+3$/);
     assert.match(
       down,
-      /DNS over TLS\)\s+Does not answer\s+Its certificate has expired\.\s+–\s+40\s+28$/,
+      /DNS over TLS\)\s+Not responding\s+Its certificate has expired\.\s+–\s+40\s+28$/,
     );
-    assert.match(untried, /Not asked yet\s+–\s+0\s+0$/);
+    assert.match(untried, /Not used yet\s+–\s+0\s+0$/);
     const [first, second] = service.methods.upstreams.upstreams;
     assert.ok(first && second);
     Object.assign(second, { state: 'slow', roundTripUs: 420_000, trouble: '' });
     await eventually(async () => {
       service.emit(fakeUpdate(service.methods.status, [], 0, Date.now()));
-      assert.match(await servers.nth(1).innerText(), /Answers slowly\s+420 ms\s+40\s+28$/);
+      assert.match(await servers.nth(1).innerText(), /Slow\s+420 ms\s+40\s+28$/);
     });
   });
 

@@ -87,11 +87,11 @@ function resolvedText(resolved: Check['resolved']): string[] {
   if (resolved === null) return [];
   const { outcome, rcode, upstream, durationUs, records } = resolved;
   const said = t().cli.check;
-  const from = upstream === '' ? '' : said.by(upstream);
+  const from = upstream === '' ? '' : ` ${said.by(upstream)}`;
   const answer = rcode === '' ? said.noAnswer : rcode;
   const took = said.took(duration(durationUs));
   return [
-    `${said.resolved} ${answer}, ${outcome}${from}${took}`,
+    `${said.resolved} ${answer}, ${outcome}${from} ${took}`,
     ...records.map((one) => `    ${one}`),
   ];
 }

@@ -83,7 +83,7 @@ export const cli: Texts['cli'] = {
     added: 'hinzugefügt',
   },
   noRules: 'keine Regeln',
-  until: (rule, time) => `${rule}  (bis ${time})`,
+  until: (rule, time) => `${rule} (bis ${time})`,
 
   upstreams: {
     upstream: 'Upstream',
@@ -120,8 +120,8 @@ export const cli: Texts['cli'] = {
     noAnswer: 'keine Antwort',
     temporary: 'befristet',
     important: 'vorrangig',
-    by: (upstream) => ` von ${upstream}`,
-    took: (time) => ` in ${time}`,
+    by: (upstream) => `von ${upstream}`,
+    took: (time) => `in ${time}`,
   },
 
   filters: {

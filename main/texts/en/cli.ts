@@ -83,7 +83,7 @@ export const cli = {
     added: 'added',
   },
   noRules: 'no rules',
-  until: (rule: string, time: string) => `${rule}  (until ${time})`,
+  until: (rule: string, time: string) => `${rule} (until ${time})`,
 
   upstreams: {
     upstream: 'upstream',
@@ -120,8 +120,8 @@ export const cli = {
     noAnswer: 'no answer',
     temporary: 'temporary',
     important: 'important',
-    by: (upstream: string) => ` by ${upstream}`,
-    took: (time: string) => ` in ${time}`,
+    by: (upstream: string) => `by ${upstream}`,
+    took: (time: string) => `in ${time}`,
   },
 
   filters: {

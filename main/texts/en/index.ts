@@ -5,10 +5,13 @@ import { cli } from './cli.ts';
 import { clients } from './clients.ts';
 import { errors } from './errors.ts';
 import { format } from './format.ts';
+import { health } from './health.ts';
+import { lists } from './lists.ts';
 import { log } from './log.ts';
 import { network } from './network.ts';
 import { policies } from './policies.ts';
 import { queries } from './queries.ts';
+import { rules } from './rules.ts';
 import { services } from './services.ts';
 import { shell } from './shell.ts';
 import { tray } from './tray.ts';
@@ -20,10 +23,13 @@ export const en = {
   clients,
   errors,
   format,
+  health,
+  lists,
   log,
   network,
   policies,
   queries,
+  rules,
   services,
   shell,
   tray,
