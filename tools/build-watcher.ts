@@ -31,7 +31,9 @@ export async function buildWatcher(
   if (built !== null && built.mtimeMs >= (await stat(WATCHER_SOURCE)).mtimeMs) return true;
   await mkdir(dirname(output), { recursive: true });
   const partial = `${output}.${String(process.pid)}`;
-  const result = await runTool(compiler, [...WATCHER_FLAGS, '-o', partial, WATCHER_SOURCE]).catch(() => null);
+  const result = await runTool(compiler, [...WATCHER_FLAGS, '-o', partial, WATCHER_SOURCE]).catch(
+    () => null,
+  );
   if (result?.code === 0) {
     await rename(partial, output);
     return true;

@@ -80,7 +80,9 @@ test('the watcher in C decides as the guardian process does', { skip }, async (t
   const program = join(folder, 'rules');
   writeFileSync(source, HARNESS);
   const compiler = process.env['CC'] ?? 'cc';
-  const built = await runTool(compiler, [...WATCHER_FLAGS, '-o', program, source]).catch(() => null);
+  const built = await runTool(compiler, [...WATCHER_FLAGS, '-o', program, source]).catch(
+    () => null,
+  );
   if (built === null) {
     t.skip(`${compiler} cannot be started`);
     return;

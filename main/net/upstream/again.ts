@@ -127,9 +127,12 @@ export function learnFrom(attempt: Attempt, nowUs: number): void {
   if (overTcp) quirks.tcpAnswered();
   if (attempt.rank === RANK.useless) return;
   const { rank } = attempt;
-  if (rank === RANK.positive) quirks.provedGood(attempt.zone, omits, nowUs);
+  // A stream is never asked in mixed case: without it the form is the usual one there.
+  const lacks = upstream.isStream ? omits & ~OMIT_CASE : omits;
+  if (rank === RANK.positive) quirks.provedGood(attempt.zone, lacks, nowUs);
   if (rank < RANK.failure && attempt.hasOpt) quirks.tookOpt(nowUs);
-  if (!overTcp && rank < RANK.failure) compareWithSilence(attempt, nowUs);
+  const isUsualTransport = overTcp === upstream.isStream;
+  if (isUsualTransport && rank < RANK.failure) compareWithSilence(attempt, nowUs);
   const left = leftSince(attempt);
   if (left !== 0 && isBetter(attempt)) quirks.strike(query, questionEnd, left, nowUs);
 }
@@ -151,7 +154,7 @@ function compareWithSilence(attempt: Attempt, nowUs: number): void {
   let silentOmits = -1;
   let sentUs = 0;
   for (const other of exchange.attempts) {
-    if (other.upstream !== upstream || other.overTcp) continue;
+    if (other.upstream !== upstream || other.overTcp !== attempt.overTcp) continue;
     silentOmits = Math.max(silentOmits, 0) | other.omits;
     sentUs = other.sentUs;
   }
