@@ -104,6 +104,7 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
   closers.add(await openControlDoor({ service, version }, dataDirectory));
   await runFile.publish({ dns: listening, http: null });
   void store.started();
+  takeover.follow();
   void takeover.start(store.config.systemDns.takeOver);
   return {
     service,
