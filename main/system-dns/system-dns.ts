@@ -196,10 +196,11 @@ export class SystemDns {
 
   /** With a takeover, `#look` does it. */
   async #lookAtTunnels(): Promise<void> {
-    if (this.#takeover.journal !== null) return;
+    const isOurs = (): boolean => this.#takeover.journal !== null || this.#isClosed;
+    if (isOurs()) return;
     const found = await ownerInCharge(this.#owners);
     const items = (await found?.owner.capture()) ?? [];
-    if (this.#takeover.journal === null && !this.#isClosed) this.#setRoutes(tunnelRoutes(items));
+    if (!isOurs()) this.#setRoutes(tunnelRoutes(items));
   }
 
   /** Lets names go past the filter so that a login page opens, for at most five minutes. */
