@@ -133,7 +133,7 @@ function parseRunArguments(argv: readonly string[]) {
   }
 }
 
-function openHttp(program: Program, options: RunOptions): Promise<string> {
+function openHttp(program: Program, options: RunOptions): Promise<string | null> {
   return program.openHttp({
     ...(options.http !== undefined && { listen: options.http }),
     portFallback: options.portFallback,
@@ -141,13 +141,18 @@ function openHttp(program: Program, options: RunOptions): Promise<string> {
 }
 
 /** The line that others wait for, and for people a line to try. */
-function announce(program: Program, http: string): void {
-  printer?.tell(`ready dns=${program.listening.join(',')} http=${http}`);
+function announce(program: Program, http: string | null): void {
+  const doors = [`dns=${program.listening.join(',')}`, ...(http === null ? [] : [`http=${http}`])];
+  printer?.tell(`ready ${doors.join(' ')}`);
   const first = /^(.*):(\d+)$/.exec(program.listening[0] ?? '');
   if (!first) return;
   const address = (first[1] ?? '').replace(/^\[|\]$/g, '').replace(/^0\.0\.0\.0$/, '127.0.0.1');
   const port = first[2] === '53' ? '' : ` -p ${first[2] ?? ''}`;
   say(`try: dig @${address === '::' ? '::1' : address}${port} doubleclick.net`);
+  if (http !== null) announceWindow(http);
+}
+
+function announceWindow(http: string): void {
   say(
     `window: http://${http.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:')}/`,
   );

@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { runTool } from './run-tool.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const SOURCE = join(ROOT, 'main', 'native', 'guardian', 'watcher.c');
-const FLAGS = [
+export const WATCHER_SOURCE = join(ROOT, 'main', 'native', 'guardian', 'watcher.c');
+export const WATCHER_FLAGS = [
   ...['-std=c11', '-D_GNU_SOURCE', '-O2', '-Wall', '-Wextra', '-fPIE', '-pie'],
   ...['-fstack-protector-strong', '-Wl,-z,relro,-z,now'],
 ];
@@ -28,10 +28,12 @@ export async function buildWatcher(
 ): Promise<boolean> {
   if (process.platform !== 'linux') return false;
   const built = await stat(output).catch(() => null);
-  if (built !== null && built.mtimeMs >= (await stat(SOURCE)).mtimeMs) return true;
+  if (built !== null && built.mtimeMs >= (await stat(WATCHER_SOURCE)).mtimeMs) return true;
   await mkdir(dirname(output), { recursive: true });
   const partial = `${output}.${String(process.pid)}`;
-  const result = await runTool(compiler, [...FLAGS, '-o', partial, SOURCE]).catch(() => null);
+  const result = await runTool(compiler, [...WATCHER_FLAGS, '-o', partial, WATCHER_SOURCE]).catch(
+    () => null,
+  );
   if (result?.code === 0) {
     await rename(partial, output);
     return true;

@@ -2,6 +2,7 @@
  * Opens the doors: HTTP, on a free port when that is allowed, and the socket of the command line.
  * Called by compose.ts.
  */
+import type { AddressInfo } from 'node:net';
 import type { HttpChoice } from './options.ts';
 import type { Config } from '../contract/config.ts';
 import { AppError } from '../contract/errors.ts';
@@ -11,7 +12,7 @@ import { controlPlace, controlSocketPath } from '../api/http/control-socket.ts';
 import { openHttpDoor, type HttpDoor } from '../api/http/door.ts';
 import { bindError } from '../net/listen/bind-error.ts';
 import { handlesFor } from '../net/handle-limit.ts';
-import { isLoopbackAddress, parseListen } from '../net/server-address.ts';
+import { formatEndpoint, isLoopbackAddress, parseListen } from '../net/server-address.ts';
 import { writeTrouble } from '../control/process/data-folder.ts';
 import { rendererPath } from '../control/process/resources.ts';
 import type { ControlPlane } from '../control/control-plane.ts';
@@ -25,11 +26,18 @@ export interface DoorParts {
   readonly config: () => Config;
 }
 
-/** @throws AppError PORT_IN_USE, PORT_FORBIDDEN, ADDRESS_UNAVAILABLE, CONFIG_INVALID */
+/**
+ * An address that the machine does not have (yet) is told in health and tried again, as those of DNS
+ * are.
+ *
+ * @param onOpen  called each time that it is open, with where it is bound
+ * @throws AppError PORT_IN_USE, PORT_FORBIDDEN, CONFIG_INVALID
+ */
 export async function openDoor(
   parts: DoorParts,
   choice: HttpChoice,
   say: (line: string) => void,
+  onOpen: (endpoint: string) => void,
 ): Promise<HttpDoor> {
   const { service, token, version, config } = parts;
   const { http } = config();
@@ -41,6 +49,16 @@ export async function openDoor(
         name: 'HTTP',
         listen: { host: address, port: chosen, exclusive: true },
         connectionsMax: handlesFor(LIMITS.httpConnectionsMax),
+        onListening: (server) => {
+          const bound = server.address() as AddressInfo;
+          onOpen(formatEndpoint(bound.address, bound.port));
+        },
+        isPassing: (error) => {
+          const { code, message } = bindError(error, 'tcp', address, chosen, 'http', true);
+          if (code !== 'ADDRESS_UNAVAILABLE') return false;
+          say(`${message}; it is tried again by itself`);
+          return true;
+        },
       },
       {
         ...{ service, version, pageFolder: rendererPath() },

@@ -48,10 +48,10 @@ export interface Program {
    * Opens the HTTP door and tells the command line where it is.
    *
    * @param options  `listen` in place of http.listen; `portFallback` takes any port when that is taken
-   * @returns        the bound address
-   * @throws         AppError PORT_IN_USE, PORT_FORBIDDEN, ADDRESS_UNAVAILABLE
+   * @returns        the bound address; null while the machine does not have it, which health tells
+   * @throws         AppError PORT_IN_USE, PORT_FORBIDDEN
    */
-  openHttp(options?: HttpChoice): Promise<string>;
+  openHttp(options?: HttpChoice): Promise<string | null>;
   /** Stops answering, drains the log, and gives the data folder back. Idempotent. */
   close(): Promise<void>;
 }
@@ -104,6 +104,7 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
   closers.add(await openControlDoor({ service, version }, dataDirectory));
   await runFile.publish({ dns: listening, http: null });
   void store.started();
+  takeover.follow();
   void takeover.start(store.config.systemDns.takeOver);
   return {
     service,
@@ -111,11 +112,13 @@ async function build(options: ComposeOptions, closers: Closers): Promise<Program
     configFile,
     async openHttp(choice = {}) {
       const config = (): Config => store.config;
-      const door = await openDoor({ service, token, version, config }, choice, say);
+      let published: Promise<void> = Promise.resolve();
+      const door = await openDoor({ service, token, version, config }, choice, say, (http) => {
+        published = runFile.publish({ dns: listening, http });
+      });
       closers.add(() => door.close());
-      const http = formatEndpoint(door.address, door.port);
-      await runFile.publish({ dns: listening, http });
-      return http;
+      await published;
+      return door.port === 0 ? null : formatEndpoint(door.address, door.port);
     },
     close: () => closers.close(),
   };

@@ -195,11 +195,12 @@ export class ControlPlane implements ServiceClient {
   /** As `networkChanged`, when something has changed; takes what is new around us into use. */
   lookAtNetwork(): void {
     if (this.#closed) return;
-    const { network, surroundings, plane } = this.#options;
+    const { network, surroundings, plane, takeover } = this.#options;
     const change = network.look();
     if (change !== 'none') this.#dropSockets(change);
     const { addresses, networks, servers } = surroundings.look(plane.own);
     plane.lookAtListeners(addresses);
+    if (addresses) takeover.follow();
     if (servers) this.#apply(this.#settings);
     else if (networks) this.#publish();
   }

@@ -84,6 +84,10 @@ const STUB_PROBE_MS = 2_000;
 /** After the guardian had to give back: wait before taking over again, doubled each time. */
 const AGAIN_MS = 10_000;
 const AGAIN_MS_MAX = 10 * 60_000;
+/** A tunnel names its servers a moment after its link came: looks after a change, since the last. */
+const FOLLOW_MS = [0, 1_000, 3_000, 10_000];
+/** Without a change of links its domains are looked at so often, while there are any. */
+const FOLLOW_AGAIN_MS = 60_000;
 
 export class SystemDns {
   readonly #options: SystemDnsOptions;
@@ -100,6 +104,9 @@ export class SystemDns {
   #againMs = AGAIN_MS;
   #portalTimer: NodeJS.Timeout | null = null;
   #routes = '[]';
+  /** The system's links are looked at while its resolver is not taken over. */
+  #isFollowing = false;
+  #followTimer: NodeJS.Timeout | null = null;
 
   constructor(options: SystemDnsOptions) {
     this.#options = options;
@@ -153,10 +160,47 @@ export class SystemDns {
     const report = await this.#takeover.off();
     this.#portal.joined('', []);
     this.#portalChanged();
-    this.#setRoutes([]);
+    if (this.#isFollowing) this.follow();
+    else this.#setRoutes([]);
     if (this.#takeover.journal === null) this.#options.onServers(null);
     await watch?.close();
     return report;
+  }
+
+  /**
+   * Without a takeover: learns which names are a tunnel's, by reading only. Called at the start and
+   * when the machine's links or addresses have changed. Linux only: asking the others costs a
+   * PowerShell or a dozen processes each time. Never throws.
+   */
+  follow(): void {
+    if (process.platform !== 'linux') return;
+    this.#isFollowing = true;
+    this.#followIn(FOLLOW_MS);
+  }
+
+  #followIn([waitMs = FOLLOW_AGAIN_MS, ...later]: readonly number[]): void {
+    if (this.#followTimer) clearTimeout(this.#followTimer);
+    this.#followTimer = null;
+    if (this.#isClosed) return;
+    this.#followTimer = setTimeout(() => {
+      this.#lookAtTunnels().then(
+        () => {
+          if (later.length > 0 || this.#routes !== '[]') this.#followIn(later);
+        },
+        () => {
+          this.#followIn(later); // the owner did not answer: what was known stays
+        },
+      );
+    }, waitMs).unref();
+  }
+
+  /** With a takeover, `#look` does it. */
+  async #lookAtTunnels(): Promise<void> {
+    const isOurs = (): boolean => this.#takeover.journal !== null || this.#isClosed;
+    if (isOurs()) return;
+    const found = await ownerInCharge(this.#owners);
+    const items = (await found?.owner.capture()) ?? [];
+    if (!isOurs()) this.#setRoutes(tunnelRoutes(items));
   }
 
   /** Lets names go past the filter so that a login page opens, for at most five minutes. */
@@ -213,6 +257,8 @@ export class SystemDns {
     this.#isClosed = true;
     if (this.#portalTimer) clearTimeout(this.#portalTimer);
     this.#portalTimer = null;
+    if (this.#followTimer) clearTimeout(this.#followTimer);
+    this.#followTimer = null;
     if (this.#isWanted || this.#takeover.journal) await this.giveBack();
   }
 
@@ -243,13 +289,7 @@ export class SystemDns {
     if (!journal || this.#isClosed) return;
     const found = this.#owners.find(({ name }) => name === journal.owner);
     const items = (await found?.capture().catch(() => null)) ?? [];
-    this.#setRoutes(
-      items
-        .filter(({ skip }) => skip !== '')
-        .flatMap(({ routingDomains, servers }) =>
-          routingDomains.map((suffix) => ({ suffix, servers })),
-        ),
-    );
+    this.#setRoutes(tunnelRoutes(items));
     const servers = serversBefore(journal);
     this.#options.onServers(servers);
     const network = journal.items.map(({ key, servers: own }) => `${key} ${own.join(',')}`);
@@ -310,6 +350,15 @@ export function loopbackServers(listening: readonly string[]): DnsServer[] {
   });
   const isV6 = ({ address }: DnsServer): boolean => address.includes(':');
   return [...servers.filter((one) => !isV6(one)), ...servers.filter(isV6)];
+}
+
+/** What the links that are left alone, tunnels, claim for their own servers. */
+function tunnelRoutes(items: readonly OwnerItem[]): SplitRoute[] {
+  return items
+    .filter(({ skip }) => skip !== '')
+    .flatMap(({ routingDomains, servers }) =>
+      routingDomains.map((suffix) => ({ suffix, servers: servers.map(bare) })),
+    );
 }
 
 /** What the links that we cover asked before, each server once. */

@@ -356,6 +356,10 @@ export class FakeSystemDns implements SystemDnsPart {
     return this.portal;
   }
 
+  follow(): void {
+    this.calls.push('follow');
+  }
+
   network(): ReturnType<SystemDnsPart['network']> {
     return Promise.resolve({
       ...{ state: this.state, portal: this.portal, owners: [], links: [], lastRescue: null },

@@ -126,6 +126,24 @@ test('NetworkManager: both families are led to us, and come back as DHCP has the
   assert.deepEqual(item.routingDomains, ['corp.example']);
 });
 
+test('NetworkManager: a device that changes meanwhile is written again', async () => {
+  const said =
+    "Error: Reapplying connection to device 'wlan0' failed: Reapply failed because device changed " +
+    'in the meantime and the version-id mismatches';
+  let failures = 2;
+  const { run, commands } = recorder(() => {
+    if (failures-- > 0) throw new Error(said);
+    return '';
+  });
+  const owner = new NetworkManagerOwner({ run: async (...words) => run(...words) });
+  const item = deviceItem('wlan0', APPLIED, ['10.1.0.1'], '');
+  await owner.write(item, item.properties);
+  assert.equal(commands.length, 3);
+  failures = 100;
+  await assert.rejects(owner.release(item), /version-id/);
+  assert.equal(commands.length, 7, 'not for ever');
+});
+
 test('NetworkManager: a family that is off is left out, and a port cannot be said', () => {
   const applied = { ...APPLIED, ipv6: { method: 'disabled' } };
   const item = deviceItem('wlan0', applied, [], '');

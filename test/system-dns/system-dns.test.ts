@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test';
 import type { GuardianEvents } from '../../main/system-dns/guardian/guardian.ts';
 import type { PortalFinding } from '../../main/system-dns/portal/portal.ts';
 import { loopbackServers, SystemDns } from '../../main/system-dns/system-dns.ts';
+import { linkItem } from '../../main/system-dns/owners/resolved.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { FakeOwner } from './support/fake-owner.ts';
 
@@ -78,6 +79,42 @@ test('on and off, with what the network knows in between', async (t) => {
   assert.deepEqual([last('servers'), last('routes')], [null, []]);
   assert.deepEqual(owner.dnsOf('wlan0'), ['10.0.0.1']);
   assert.equal((await systemDns.network()).journal.writtenAtMs, null);
+});
+
+test('without a takeover the names of tunnels are followed by reading only', async (t) => {
+  const owner = new FakeOwner('wlan0');
+  const { systemDns, told, last } = await setUp(t, owner);
+  const until = async (routes: unknown): Promise<void> => {
+    while (JSON.stringify(last('routes')) !== JSON.stringify(routes)) {
+      await new Promise((done) => setTimeout(done, 5));
+    }
+  };
+  // As \`busctl\` told of a WireGuard link, and of the same one a moment before.
+  const link = (domains: [string, boolean][]) =>
+    linkItem(
+      ...(['wg0', 7] as const),
+      { DNSEx: [[2, [10, 8, 0, 1], 0, 'dns.corp.example']], Domains: domains, DNSOverTLS: 'no' },
+      'a tunnel',
+    );
+  owner.items.set('7 wg0', link([]));
+  systemDns.follow();
+  owner.items.set('7 wg0', link([['corp.example', true]]));
+  const corp = [{ suffix: 'corp.example', servers: ['10.8.0.1'] }];
+  await until(corp);
+  owner.items.delete('7 wg0');
+  systemDns.follow();
+  await until([]);
+  assert.equal(owner.writes, 0);
+  assert.deepEqual(
+    told.filter(([what]) => what === 'servers'),
+    [],
+  );
+  owner.items.set('7 wg0', link([['corp.example', true]]));
+  await systemDns.takeOver();
+  await until(corp);
+  await systemDns.giveBack();
+  await systemDns.close();
+  assert.deepEqual(last('routes'), corp, 'still the tunnel has them');
 });
 
 test('a takeover that fails leaves nothing behind', async (t) => {

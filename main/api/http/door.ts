@@ -31,10 +31,12 @@ export interface DoorPlace {
   readonly around?: (listen: () => void) => void;
   /** Called each time that it is open. */
   readonly onListening?: (server: Server) => void;
+  /** Whether an error of the first bind passes by itself: then the door is opened later. */
+  readonly isPassing?: (error: NodeJS.ErrnoException) => boolean;
 }
 
 export interface HttpDoor {
-  /** Where it is bound; '' and 0 for a path. */
+  /** Where it is bound; '' and 0 for a path, and until it is open for the first time. */
   readonly address: string;
   readonly port: number;
   /** Ends all connections that are open now. */
@@ -43,7 +45,7 @@ export interface HttpDoor {
   close(): Promise<void>;
 }
 
-/** @throws the system's error (EADDRINUSE, EACCES, ...) when it cannot be bound */
+/** @throws the system's error (EADDRINUSE, EACCES, ...) when it cannot be bound, nor soon */
 export async function openHttpDoor(place: DoorPlace, options: HttpDoorOptions): Promise<HttpDoor> {
   const door = new Door(place, options);
   await door.open();
@@ -70,8 +72,13 @@ class Door implements HttpDoor {
   }
 
   async open(): Promise<void> {
-    await this.#bind();
     const { service } = this.#options;
+    try {
+      await this.#bind();
+    } catch (error) {
+      if (this.#place.isPassing?.(error as NodeJS.ErrnoException) !== true) throw error;
+      this.#reopenLater(error as Error);
+    }
     service.addQueue(() => ({
       name: `${this.#place.name} clients`,
       capacity: this.#clients.max,

@@ -28,6 +28,7 @@ export type SystemDnsPart = Pick<
   | 'closePortal'
   | 'network'
   | 'changeRight'
+  | 'follow'
 >;
 
 export interface TakeoverSwitchOptions {
@@ -82,6 +83,11 @@ export class TakeoverSwitch {
     const report = await this.#options.systemDns.giveBack();
     await this.#remember(false);
     return plainReport(report);
+  }
+
+  /** The machine's links or addresses have changed: its tunnels are looked at. */
+  follow(): void {
+    this.#options.systemDns.follow();
   }
 
   /** Opens the way to a login page, or closes it. Without a network's own servers: nothing. */

@@ -6,8 +6,9 @@
  * Started by system-dns/guardian/guardian.ts with
  *   watcher APP_PID ADDRESS PORT NAME EVERY_MS SILENCE_MS STALL_MS SCRIPT EXECUTABLE FLAG...
  * It prints "armed", and asks ADDRESS for fresh names below NAME. The rules are those of
- * system-dns/guardian/guardian-watch.ts, but that an app which was stopped is not waited for. Script and executable are held open from the start, because the
- * program's folder may be gone when they are needed.
+ * system-dns/guardian/guardian-watch.ts, but that an app which was stopped is not waited for.
+ * Script and executable are held open from the start, because the program's folder may be gone
+ * when they are needed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -144,6 +145,17 @@ static bool is_silent(const struct orders *orders, long silent_ms) {
   return silent_ms > STOPPED_MS && is_stopped(orders->app);
 }
 
+/* What guardian-watch.ts decides by; in milliseconds of the monotonic clock. */
+struct rules {
+  long heard, ticked;
+};
+
+/* Takes in the time of a tick. This process itself stood still: that says nothing of the engine. */
+static void tick(struct rules *rules, const struct orders *orders, long now) {
+  if (now - rules->ticked > orders->stall_ms) rules->heard = now;
+  rules->ticked = now;
+}
+
 /* Returns when the resolver has to be given back, with the reason. */
 static const char *watch(const struct orders *orders, int socket) {
   struct pollfd waited[2] = {
@@ -151,25 +163,24 @@ static const char *watch(const struct orders *orders, int socket) {
       /* Readable once the app has ended; without it, its end is seen at the next tick. */
       {.fd = (int)syscall(SYS_pidfd_open, orders->app, 0), .events = POLLIN},
   };
-  long heard = now_ms(), ticked = heard;
+  const long start = now_ms();
+  struct rules rules = {start, start};
   uint16_t id = 0;
   for (;;) {
     if (getppid() != orders->app) return "app-ended";
     long now = now_ms();
-    bool is_due = now - ticked >= orders->every_ms || id == 0;
-    /* This process itself stood still: that says nothing about the engine. */
-    if (is_due && now - ticked > orders->stall_ms) heard = now;
-    if (is_silent(orders, now - heard)) return "engine-silent";
+    bool is_due = now - rules.ticked >= orders->every_ms || id == 0;
+    if (is_due) tick(&rules, orders, now);
+    if (is_silent(orders, now - rules.heard)) return "engine-silent";
     if (is_due) {
-      ticked = now;
       id++;
-      int copies = now - heard > orders->every_ms * 2 ? COPIES : 1;
+      int copies = now - rules.heard > orders->every_ms * 2 ? COPIES : 1;
       while (copies-- > 0) ask(socket, orders, id);
     }
-    long next = ticked + orders->every_ms, end = heard + orders->silence_ms + 1;
+    long next = rules.ticked + orders->every_ms, end = rules.heard + orders->silence_ms + 1;
     long left = (next < end ? next : end) - now_ms();
     poll(waited, 2, left > 0 ? (int)left : 0);
-    if (hears(socket, id)) heard = now_ms();
+    if (hears(socket, id)) rules.heard = now_ms();
   }
 }
 

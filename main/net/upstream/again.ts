@@ -120,18 +120,25 @@ function doubtsOpt({ exchange, upstream, zone, hasOpt }: Attempt, nowUs: number)
 
 /** Notes what a verified reply says about the forms of the question that it and others were sent in. */
 export function learnFrom(attempt: Attempt, nowUs: number): void {
-  const { upstream, exchange, omits, overTcp } = attempt;
+  const { upstream, exchange, overTcp } = attempt;
   const { quirks } = upstream;
   const { query, questionEnd } = exchange;
   quirks.replied();
   if (overTcp) quirks.tcpAnswered();
   if (attempt.rank === RANK.useless) return;
   const { rank } = attempt;
-  if (rank === RANK.positive) quirks.provedGood(attempt.zone, omits, nowUs);
-  if (rank < RANK.failure && attempt.hasOpt) quirks.tookOpt(nowUs);
-  if (!overTcp && rank < RANK.failure) compareWithSilence(attempt, nowUs);
+  if (rank === RANK.positive) quirks.provedGood(attempt.zone, lackedBy(attempt), nowUs);
+  if (rank < RANK.failure) {
+    if (attempt.hasOpt) quirks.tookOpt(nowUs);
+    if (overTcp === upstream.isStream) compareWithSilence(attempt, nowUs);
+  }
   const left = leftSince(attempt);
   if (left !== 0 && isBetter(attempt)) quirks.strike(query, questionEnd, left, nowUs);
+}
+
+/** What of the usual form it lacked: OMIT_ bits. A stream is never asked in mixed case. */
+function lackedBy({ upstream, omits }: Attempt): number {
+  return upstream.isStream ? omits & ~OMIT_CASE : omits;
 }
 
 /** What was left out since the negative reply that the attempt is to confirm: OMIT_ bits. */
@@ -151,7 +158,7 @@ function compareWithSilence(attempt: Attempt, nowUs: number): void {
   let silentOmits = -1;
   let sentUs = 0;
   for (const other of exchange.attempts) {
-    if (other.upstream !== upstream || other.overTcp) continue;
+    if (other.upstream !== upstream || other.overTcp !== attempt.overTcp) continue;
     silentOmits = Math.max(silentOmits, 0) | other.omits;
     sentUs = other.sentUs;
   }

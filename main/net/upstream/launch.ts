@@ -46,8 +46,10 @@ export function buildAttempt(
 }
 
 /** A server that is down and never answered may only be silent to the usual form. */
-function mayBeForm({ health, quirks }: Upstream, overTcp: boolean, nowUs: number): boolean {
-  return !overTcp && health.isDown && !health.isRefusing && !quirks.isProven(nowUs);
+function mayBeForm(upstream: Upstream, overTcp: boolean, nowUs: number): boolean {
+  const { health, quirks, isStream } = upstream;
+  if (overTcp !== isStream || !health.isDown) return false;
+  return !health.isRefusing && !quirks.isProven(nowUs);
 }
 
 /** What an attempt is sent without: OMIT_ bits. */
@@ -71,22 +73,33 @@ function formOf(
       return omits;
     case 'ask':
     case 'with-cookie':
-      // Over TCP nobody can forge from off the path, whatever the case; and silence is TCP's.
-      return omits | (overTcp ? OMIT_CASE : afterSilence(exchange, upstream, zone, nowUs));
+      // Over TCP nobody can forge from off the path, whatever the case.
+      return (
+        omits | (overTcp ? OMIT_CASE : 0) | afterSilence(exchange, upstream, zone, overTcp, nowUs)
+      );
   }
 }
 
-/** A server that was silent to the question gets it in a plainer form. */
+/**
+ * A server that was silent to the question gets it in a plainer form. Silence of TCP beside UDP is
+ * TCP's, and says nothing about forms.
+ */
 function afterSilence(
   { attempts, query, questionEnd }: PendingExchange,
   upstream: Upstream,
   zone: number,
+  overTcp: boolean,
   nowUs: number,
 ): number {
+  if (overTcp !== upstream.isStream) return 0;
   let silent = 0;
-  for (const attempt of attempts) if (attempt.upstream === upstream && !attempt.overTcp) silent++;
+  for (const attempt of attempts) {
+    const isSame = attempt.upstream === upstream && attempt.overTcp === overTcp;
+    if (isSame && !attempt.isQueued) silent++;
+  }
   if (silent === 0) return 0;
-  const needsOpt = wantsDnssec(query, questionEnd);
+  // Without OPT there is no padding either.
+  const needsOpt = upstream.isSecure || wantsDnssec(query, questionEnd);
   return upstream.quirks.omittedAfterSilence(zone, silent, needsOpt, nowUs);
 }
 

@@ -29,6 +29,8 @@ const LEARNED_US = 10_000_000;
 const ANSWERS_LEARNED_MAX = 64;
 /** Questions without an answer that show a server to ignore all but the first ones. */
 const IGNORED_MIN = 4;
+/** When all connections have got so many, and none of them says anything for so long, it was wrong. */
+const BOUND_DOUBTED_US = 500_000;
 /** Silence after which a suspect connection is replaced when there is no room for another. */
 const SUSPECT_US = 2_000_000;
 
@@ -172,6 +174,7 @@ export class UpstreamStreams implements Transport, Connection {
       return false;
     }
     this.#enqueue(attempt);
+    if (this.#answersMax !== Infinity) this.#pumpAfter(BOUND_DOUBTED_US);
     return true;
   }
 
@@ -322,7 +325,19 @@ export class UpstreamStreams implements Transport, Connection {
     this.#relax(nowUs);
     const quietest = this.#quietest(false);
     if (quietest?.isBusy === false) return quietest;
-    return this.#openOne(nowUs) ?? quietest ?? this.#replaceSuspect(nowUs);
+    const found = this.#openOne(nowUs) ?? quietest ?? this.#replaceSuspect(nowUs);
+    if (found !== null || !this.#isBoundDoubtful(nowUs)) return found;
+    this.#answersMax = Infinity;
+    return this.#quietest(false);
+  }
+
+  /** Names that nobody answers look as if the server ignored all questions but the first ones. */
+  #isBoundDoubtful(nowUs: number): boolean {
+    if (this.#answersMax === Infinity) return false;
+    for (const { usedUs, heardUs } of this.#connections) {
+      if (nowUs - Math.max(usedUs, heardUs) < BOUND_DOUBTED_US) return false;
+    }
+    return true;
   }
 
   /** The one with the fewest questions that has room for another. */

@@ -23,6 +23,8 @@ const DNS_PORT = 53;
 const PRIORITY = -4_200;
 /** NM_DEVICE_STATE_ACTIVATED. */
 const ACTIVATED = 100;
+/** A device changes a few times while it gets its addresses. */
+const MODIFY_TRIES = 4;
 /** Methods of a family that take servers. */
 const METHODS_WITH_DNS = new Set(['auto', 'manual', 'dhcp', 'shared']);
 
@@ -94,8 +96,7 @@ export class NetworkManagerOwner implements ResolverOwner {
 
   async write(before: OwnerItem, properties: Properties): Promise<void> {
     const words = Object.entries(properties).flatMap(([name, value]) => [name, wordOf(value)]);
-    if (words.length === 0) return;
-    await this.#run('nmcli', ['device', 'modify', before.label, ...words]);
+    if (words.length > 0) await this.#modify(before.label, words);
   }
 
   async release(now: OwnerItem): Promise<void> {
@@ -103,7 +104,17 @@ export class NetworkManagerOwner implements ResolverOwner {
       name,
       name.endsWith('.dns') ? '' : name.endsWith('.dns-priority') ? '0' : 'no',
     ]);
-    await this.#run('nmcli', ['device', 'modify', now.label, ...words]);
+    await this.#modify(now.label, words);
+  }
+
+  /** nmcli reads, changes and applies; that fails when the device changes in between, as by DHCP. */
+  async #modify(device: string, words: readonly string[], triesLeft = MODIFY_TRIES): Promise<void> {
+    try {
+      await this.#run('nmcli', ['device', 'modify', device, ...words]);
+    } catch (error) {
+      if (triesLeft <= 1 || !/version-id mismatch/.test(String(error))) throw error;
+      await this.#modify(device, words, triesLeft - 1);
+    }
   }
 
   settle(): Promise<void> {

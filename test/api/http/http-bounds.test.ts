@@ -5,11 +5,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer, connect, type Socket } from 'node:net';
+import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { LIMITS } from '../../../main/contract/limits.ts';
-import { openHttpDoor } from '../../../main/api/http/door.ts';
+import { openHttpDoor, type DoorPlace } from '../../../main/api/http/door.ts';
 import { handleLimit, handlesFor } from '../../../main/net/handle-limit.ts';
 import { openDoors } from '../open-doors.ts';
 import { sendRaw, sendRequest } from './send-request.ts';
@@ -154,6 +154,37 @@ test('a door that cannot take connections is closed, told and opened again', asy
   assert.match(degradedReasons.join(), /door for test is closed for a while: accept EMFILE/);
   while (servers.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.equal((await sendRequest(`${http}/health`, 'GET')).status, 200);
+  assert.deepEqual(service.health().degradedReasons, []);
+});
+
+test('an address that is not there yet is told in health until it is', async (t) => {
+  const { service, folder, token } = await openDoors(t);
+  const missing = Object.assign(new Error('not there'), { code: 'EADDRNOTAVAIL' });
+  let missed = 0;
+  const opened = Promise.withResolvers<number>();
+  const place: DoorPlace = {
+    name: 'late',
+    listen: { host: '127.0.0.1', port: 0 },
+    around: (listen) => {
+      if (missed === 2) listen();
+      else throw (missed++, missing);
+    },
+    onListening: (server) => {
+      opened.resolve((server.address() as AddressInfo).port);
+    },
+    isPassing: ({ code }) => code === 'EADDRNOTAVAIL',
+  };
+  const access = { token: () => token.value, hosts: () => [] };
+  const options = { service, version: '1.2.3', pageFolder: join(folder, 'page'), access };
+  await assert.rejects(openHttpDoor({ ...place, isPassing: () => false }, options), missing);
+  missed = 0;
+  const door = await openHttpDoor(place, options);
+  t.after(() => door.close());
+  assert.deepEqual([door.address, door.port], ['', 0]);
+  assert.match(service.health().degradedReasons.join(), /door for late is closed .*not there/);
+  const port = await opened.promise;
+  const health = `http://127.0.0.1:${String(port)}/health`;
+  assert.equal((await sendRequest(health, 'GET')).status, 200);
   assert.deepEqual(service.health().degradedReasons, []);
 });
 

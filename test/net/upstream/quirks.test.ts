@@ -3,14 +3,17 @@
  * believe so: main/net/upstream/quirks.ts through the pool, over real sockets.
  */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { decode, encode } from 'dns-packet';
 import { systemClock } from '../../../main/net/clock.ts';
 import { makePlan } from '../../../main/net/upstream/plan.ts';
 import { UpstreamQuirks, OMIT_CASE, OMIT_OPT } from '../../../main/net/upstream/quirks.ts';
 import { LIMITS } from '../../../main/contract/limits.ts';
 import { question, readAnswer } from '../../support/dns-client.ts';
+import { certificates } from '../../support/certificates.ts';
 import { FakeRandom } from '../../support/engine-fakes.ts';
+import { FakeSecureUpstream } from '../../support/fake-secure-upstream.ts';
 import {
   addressOfName,
   answerAddress,
@@ -194,6 +197,44 @@ describe('servers that do not understand EDNS', () => {
     assert.equal(server.queries.length, before + 1);
     assert.ok(server.queries.some(isMixed), 'mixed case is not to blame');
   });
+
+  for (const protocol of ['tcp', 'tls', 'https'] as const) {
+    const openServer = async (t: TestContext, behaviour: Behaviour) => {
+      const { good, authority } = await certificates();
+      const server =
+        protocol === 'tcp'
+          ? await FakeUpstream.open(t, behaviour)
+          : await FakeSecureUpstream.open(t, protocol, good, behaviour);
+      const text = 'text' in server ? server.text() : `tcp://${server.endpoint}`;
+      return { server, ...openPool(t, [text], { authorities: [authority] }) };
+    };
+
+    test(`silence over ${protocol}: found out, then no more waiting`, async (t) => {
+      const { server, pool } = await openServer(t, when(hasOpt, silent));
+      for (let index = 0; index < 4; index++) await resolves(pool, nameOf(index));
+      assert.equal(pool.states[0]?.askedWithout, 'EDNS');
+      const before = server.queries.length;
+      await resolves(pool, nameOf(5));
+      assert.equal(server.queries.length, before + 1);
+    });
+
+    test(`names that get no answer over ${protocol} do not end EDNS`, async (t) => {
+      const isLame = ({ name }: FakeQuery): boolean => name.endsWith('lame.example');
+      const { server, pool } = await openServer(t, when(isLame, silent));
+      await resolves(pool, nameOf(0));
+      const lame = Array.from({ length: 4 }, (_, index) => nameOf(index, 'lame.example'));
+      const failing = Promise.all(lame.map((name) => ask(pool, name)));
+      // Each of them was asked twice.
+      while (server.queries.length < 1 + 2 * lame.length) await delay(5);
+      const { tookMs } = await resolves(pool, nameOf(1));
+      assert.ok(tookMs < 2_500, `${String(tookMs)} ms`);
+      for (const { failure } of await failing) assert.equal(failure, 'timeout');
+      await resolves(pool, nameOf(2));
+      assert.equal(pool.states[0]?.askedWithout, '');
+      const needed = server.queries.filter((query) => !isLame(query) || protocol !== 'tcp');
+      assert.ok(needed.every(hasOpt), 'an encrypted one keeps its padding');
+    });
+  }
 
   test('errors about names do not end EDNS', async (t) => {
     const server = await FakeUpstream.open(t, answerCode(2));

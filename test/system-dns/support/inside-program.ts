@@ -306,7 +306,8 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     programs.push(holder);
     await until('dnsmasq', () => sh('ss -Hlun').includes('127.0.0.1:53 '), 5_000);
     const who = `dnsmasq .*process ${String(holder.pid)}`;
-    const settings = SETTINGS.replace('127.0.0.1:5399', '127.0.0.1:53');
+    // Alone: beside an address that can be bound the program starts, and health tells of the other.
+    const settings = SETTINGS.replace('"127.0.0.1:5399", "[::1]:5399"', '"127.0.0.1:53"');
     fs.writeFileSync(`${data}/sluice.yaml`, settings);
     const run = [HEADLESS, 'run', '--data-dir', data];
     const refused = spawn(process.execPath, run, { stdio: ['ignore', 'ignore', 'pipe'] });
