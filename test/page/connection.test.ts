@@ -71,7 +71,7 @@ describeWindow('connection', (lab) => {
         methods.gate = gate.promise;
       },
     });
-    await page.getByText('Reading the lists…').waitFor();
+    await page.getByText(en.shell.loading).first().waitFor();
     gate.resolve(undefined);
     await page.getByRole('heading', { name: 'StevenBlack' }).waitFor();
   });

@@ -13,6 +13,7 @@ const inWindow = (texts: Texts): object =>
   Object.fromEntries(Object.entries(texts).filter(([part]) => !['cli', 'tray'].includes(part)));
 /** What comes from the fake service, which reads like sentences of the catalogue. */
 const given = [
+  'Tracker domains',
   ...['No games at night', 'Children', "Ana's laptop"],
   'Allow ports from 53 to every program of this machine',
 ];

@@ -15,6 +15,7 @@ import { parseAddress } from './client-address.ts';
 import { bindError } from './bind-error.ts';
 import type { Listener, ListenerOptions, PacketHandler } from './packet-handler.ts';
 import { formatEndpoint } from '../server-address.ts';
+import { handlesFor } from '../handle-limit.ts';
 import { TCP_BOUNDS, TcpClients, type TcpBounds } from './tcp-clients.ts';
 import { TcpConnection } from './tcp-connection.ts';
 import type { ConnectionOwner } from './tcp-connection.ts';
@@ -50,7 +51,9 @@ export async function openTcpListener(
       resolve();
     });
   });
-  return new TcpListener(server, options, { ...TCP_BOUNDS, ...bounds });
+  // Connections that nobody uses must leave handles for the questions of others.
+  const connectionsMax = handlesFor(TCP_BOUNDS.connectionsMax);
+  return new TcpListener(server, options, { ...TCP_BOUNDS, connectionsMax, ...bounds });
 }
 
 class TcpListener implements Listener, ConnectionOwner {
