@@ -13,7 +13,7 @@ function latencyOf(local: typeof NONE, upstream: typeof NONE): string {
     ...{ upstreams: [], blockedNames: 0, startedAtMs: 0, memory: { rssBytes: 0 } },
     totals: {
       ...{ queries: 4, blocked: 0, cached: 0, stale: 0 },
-      ...{ forwarded: 4, failed: 0, logDropped: 0 },
+      ...{ forwarded: 4, failed: 0, logDropped: 0, denied: 0 },
     },
     protection: { state: 'on', resumesAtMs: null },
     takeover: { state: 'off' },

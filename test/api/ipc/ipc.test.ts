@@ -76,7 +76,7 @@ test('a file comes in pieces from our page only, and a method takes it by its id
   const { value } = await send(ourFrame, null, Buffer.from(text.slice(0, 5)));
   assert.equal((await send(ourFrame, value.id, Buffer.from(text.slice(5)))).value.bytes, 20);
   const reply = await ipcMain.invoke(ourFrame, 'import.apply', { upload: value.id });
-  assert.deepEqual((await service.call('rules.list', {})).rules, ['||bad.example^']);
+  assert.deepEqual((await service.call('rules.list', {})).rules, ['|bad.example^']);
   assert.equal((reply as { ok: boolean }).ok, true);
   const foreign: IpcEvent = { sender: window, senderFrame: 'https://evil.example' };
   assert.equal((await send(foreign, null, Buffer.from('x'))).error.code, 'NOT_ALLOWED');
