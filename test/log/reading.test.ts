@@ -58,6 +58,7 @@ test('search finds parts of names, clients, outcomes and times, newest first', a
     id: 2,
     timeMs: nowMs - 60_000,
     client: '192.168.1.7',
+    clientName: '',
     name: 'ads.tracker.example',
     type: 1,
     typeName: 'A',

@@ -57,12 +57,19 @@ export function parseRpzLine(line: Line): Verdict {
   return parseRecord(line, first, rest);
 }
 
+/** What no record goes on with: an owner, and what it has. */
+const NEW_RECORD = new RegExp(
+  `^\\S+\\s+(?:${TTL_PATTERN}\\s+)?(?:IN\\s+)?(?:${TTL_PATTERN}\\s+)?(?:CNAME|A|AAAA|TXT|SOA|NS)\\s+\\S`,
+  'i',
+);
 const OWNER = /^(\S+)\s+(.*)$/;
 
 /** Joins the lines of a record in parentheses, which go; a blank in front stands for no owner. */
 function unfold(line: Line): readonly [isOpen: boolean, text: string] {
   const { state } = line;
   const own = withoutComment(line.text);
+  // A parenthesis that nothing closes spoils its own record only.
+  if (!line.isIndented && NEW_RECORD.test(own)) state.begun = '';
   const text = state.begun === '' ? (line.isIndented ? ` ${own}` : own) : `${state.begun} ${own}`;
   state.begun = '';
   if (!/[()]/.test(text)) return [false, text];
