@@ -99,7 +99,7 @@ export interface StatisticsResult {
   stepMinutes: number;
   points: StatisticsPoint[];
   topBlocked: { name: string; count: number }[];
-  topClients: { client: string; count: number }[];
+  topClients: { client: string; clientName: string; count: number }[];
 }
 
 export interface UsedNamesArguments {
