@@ -41,7 +41,14 @@ test('a row names its client, with the address', () => {
 });
 
 test('a row of another day names the day', () => {
-  const row = { outcome: 'cached', typeName: 'A', name: 'a.example', client: '::1', durationUs: 9, clientName: '' };
+  const row = {
+    outcome: 'cached',
+    typeName: 'A',
+    name: 'a.example',
+    client: '::1',
+    durationUs: 9,
+    clientName: '',
+  };
   const textAt = (timeMs: number): string => rowText({ ...row, timeMs } as QueryEvent);
   assert.match(textAt(Date.now()), /^\d\d:\d\d:\d\d\.\d{3} cached/);
   assert.match(
