@@ -79,6 +79,8 @@ export const LIMITS = {
   listBytesMax: 64 * 1024 * 1024,
   /** Window of a list packed with zstd, as a power of two: 32 MiB of memory while it is unpacked. */
   listZstdWindowLogMax: 25,
+  /** Frames of a .zst list, one behind another: 64 MiB in frames of 64 KiB, four times over. */
+  listFramesMax: 4_096,
   /** Time for one list download, redirects included. */
   listFetchMs: 60_000,
   /** Redirects followed for one list. */

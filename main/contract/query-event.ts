@@ -11,6 +11,8 @@ export interface QueryEvent {
   readonly timeMs: number;
   /** Address without port; IPv4 in dotted form. Truncated to /24 or /48 in anonymous mode. */
   readonly client: string;
+  /** What the settings call that client; '' for none. Put in by the control plane, never stored. */
+  readonly clientName: string;
   /** Presentation form, lower case, no trailing dot; "." for the root; "" when malformed. */
   readonly name: string;
   /** Query type number, e.g. 1 for A. */

@@ -16,6 +16,7 @@ import type {
   QueueStatus,
   ServiceClient,
 } from '../contract/methods/methods.ts';
+import { LIMITS } from '../contract/limits.ts';
 import type { QueryEvent } from '../contract/query-event.ts';
 import { findings, pathText } from '../contract/schema-text.ts';
 import type { PolicyMessage } from '../dataplane/messages.ts';
@@ -24,6 +25,7 @@ import { backupHandlers } from './methods/backup.ts';
 import { flushCache, inspectCache } from './methods/cache-methods.ts';
 import type { HealthReport } from './process/health.ts';
 import type { FilterMethod } from './methods/filter-handlers.ts';
+import { logHandlers } from './methods/log-handlers.ts';
 import { listHandlers } from './methods/list-handlers.ts';
 import { importHandlers } from './methods/import-methods.ts';
 import { needsNeighbours, type Filters } from './policy/filters.ts';
@@ -31,6 +33,7 @@ import { LiveTopic } from './reports/live.ts';
 import { NO_FACTS, withFacts, type NetworkFacts } from './machine/network-facts.ts';
 import type { NetworkChange, NetworkWatch } from './machine/network-watch.ts';
 import { Neighbours, type NeighbourSources } from './machine/neighbours.ts';
+import { NamedClients } from './reports/named-clients.ts';
 import { buildPolicy } from './policy/policy-builder.ts';
 import { Reports, type Measurements, type ReportParts } from './reports/reports.ts';
 import { makeRuleHandlers } from './methods/rule-methods.ts';
@@ -105,6 +108,7 @@ export class ControlPlane implements ServiceClient {
   #cancelLook: () => void = () => undefined;
   #cancelEdge: () => void = () => undefined;
   readonly #neighbours: Neighbours;
+  #namedClients: NamedClients;
   #closed = false;
 
   constructor({ policy, ...options }: ServiceOptions) {
@@ -135,6 +139,7 @@ export class ControlPlane implements ServiceClient {
       },
       options.neighbours,
     );
+    this.#namedClients = new NamedClients(this.#applied.clients, this.#neighbours.map);
     this.#neighbours.watch(needsNeighbours(this.#applied));
     this.#setNames();
     this.#waitForEdge();
@@ -231,7 +236,12 @@ export class ControlPlane implements ServiceClient {
 
   /** New rows from the query log, oldest first. */
   rowsLogged(rows: readonly QueryEvent[], leftOut: number): void {
-    this.#live.push(rows, leftOut);
+    // Without subscribers nobody reads them, and few of many rows fit.
+    const some = rows.slice(-LIMITS.liveRowsMax);
+    this.#live.push(
+      some.map((row) => this.#namedClients.name(row)),
+      leftOut + rows.length - some.length,
+    );
   }
 
   /** Reads the settings file again. @throws AppError CONFIG_INVALID; shown in health meanwhile */
@@ -309,8 +319,7 @@ export class ControlPlane implements ServiceClient {
       network: () => takeover.network(),
       portal: ({ open }) => takeover.portal(open),
       right: ({ id, change }) => takeover.right(id, change),
-      'queries.search': (input) => log.search(input),
-      statistics: (input) => log.statistics(input),
+      ...logHandlers(log, () => this.#namedClients),
       check: async (input) => {
         const { checkName } = await import('./check/check.ts');
         return checkName({ ...this.#options, message: this.#policy, config: this.#applied }, input);
@@ -399,6 +408,7 @@ export class ControlPlane implements ServiceClient {
         neighbours: this.#neighbours.map,
       }),
     });
+    this.#namedClients = new NamedClients(this.#applied.clients, this.#neighbours.map);
     this.#setNames();
     this.#waitForEdge();
     plane.setPolicy(this.#policy);

@@ -3,6 +3,7 @@
  *
  * Counters do not travel as messages: they lie in shared memory (status-block.ts).
  */
+import type { ClientPlace } from './client-names.ts';
 import type { WireError } from '../contract/errors.ts';
 import type { QueryEvent } from '../contract/query-event.ts';
 
@@ -59,6 +60,8 @@ export type FromWriter =
 export interface SearchArguments {
   readonly text?: string | undefined;
   readonly client?: string | undefined;
+  /** With it, `client` may be part of a name as well. From the control plane, never from a door. */
+  readonly clientPlaces?: readonly ClientPlace[] | undefined;
   readonly outcome?: QueryEvent['outcome'] | undefined;
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
@@ -96,7 +99,7 @@ export interface StatisticsResult {
   stepMinutes: number;
   points: StatisticsPoint[];
   topBlocked: { name: string; count: number }[];
-  topClients: { client: string; count: number }[];
+  topClients: { client: string; clientName: string; count: number }[];
 }
 
 export interface UsedNamesArguments {

@@ -231,6 +231,7 @@ export function toQueryEvent(
     id,
     timeMs: records.timeMs(slot),
     client: records.clientText(slot),
+    clientName: '',
     name,
     type,
     typeName: typeName(type),

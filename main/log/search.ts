@@ -8,6 +8,7 @@ import type { Database } from 'better-sqlite3';
 import { LIMITS } from '../contract/limits.ts';
 import { OUTCOME, OUTCOMES, REASONS } from '../contract/outcome.ts';
 import type { QueryEvent } from '../contract/query-event.ts';
+import { ClientNames } from './client-names.ts';
 import type { SearchArguments, SearchResult } from './messages.ts';
 import { matchedNameText } from './record.ts';
 import { rowSpan, walkNewestFirst } from './row-span.ts';
@@ -56,6 +57,10 @@ export function searchQueries(
   const whole = rowSpan(database, { sinceMs: search.sinceMs, untilMs: search.untilMs });
   const span = { low: whole.low, high: Math.min(whole.high, search.beforeId ?? Infinity) };
   const { sql, parameters } = conditions(search);
+  const names = new ClientNames(search.clientPlaces ?? []);
+  database.function('client_name', { deterministic: true }, (client) =>
+    names.nameOf(String(client)).toLowerCase(),
+  );
   const statement = database.prepare<Parameter[], Row>(
     `SELECT ${COLUMNS} FROM queries WHERE id >= ? AND id < ? ${sql} ORDER BY id DESC LIMIT ?`,
   );
@@ -91,7 +96,12 @@ function conditions(search: SearchArguments): { sql: string; parameters: Paramet
   if (search.sinceMs !== undefined) add('time_ms >= ?', search.sinceMs);
   if (search.untilMs !== undefined) add('time_ms <= ?', search.untilMs);
   if (text !== '') add('instr(name, ?) > 0', text);
-  if (client !== '') add('instr(client, ?) > 0', client);
+  if (client !== '' && search.clientPlaces === undefined) add('instr(client, ?) > 0', client);
+  else if (client !== '') {
+    add('(instr(client, ?) > 0', client);
+    parts.push('OR instr(client_name(client), ?) > 0)');
+    parameters.push(client);
+  }
   return { sql: parts.join(' '), parameters };
 }
 
@@ -100,6 +110,7 @@ function toEvent(row: Row): QueryEvent {
     id: row.id,
     timeMs: row.time_ms,
     client: row.client,
+    clientName: '',
     name: row.name,
     type: row.type,
     typeName: typeName(row.type),

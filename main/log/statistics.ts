@@ -121,7 +121,7 @@ function topOfRows(
   });
   return {
     topBlocked: blocked.top().map(([name, count]) => ({ name, count })),
-    topClients: clients.top().map(([client, count]) => ({ client, count })),
+    topClients: clients.top().map(([client, count]) => ({ client, clientName: '', count })),
   };
 }
 

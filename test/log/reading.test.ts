@@ -40,6 +40,9 @@ test('search finds parts of names, clients, outcomes and times, newest first', a
   assert.deepEqual(await names({ text: 'TRACKER' }), ['ads.tracker.example']);
   assert.deepEqual(await names({ text: 'example.' }), ['mail.example.org', 'www.example.com']);
   assert.deepEqual(await names({ client: '10.0.' }), ['mail.example.org']);
+  const clientPlaces = [{ address: '10.0.0.0', prefix: 8, name: 'Mail Desk' }];
+  assert.deepEqual(await names({ client: 'il de', clientPlaces }), ['mail.example.org']);
+  assert.deepEqual(await names({ client: 'il de' }), []);
   assert.deepEqual(await names({ outcome: 'blocked' }), ['ads.tracker.example']);
   assert.deepEqual(await names({ sinceMs: nowMs - 120_000 }), [
     'mail.example.org',
@@ -58,6 +61,7 @@ test('search finds parts of names, clients, outcomes and times, newest first', a
     id: 2,
     timeMs: nowMs - 60_000,
     client: '192.168.1.7',
+    clientName: '',
     name: 'ads.tracker.example',
     type: 1,
     typeName: 'A',
@@ -158,10 +162,10 @@ test('statistics: every step of the span, and the names and clients most seen', 
     { name: 'more.example', count: 2 },
   ]);
   assert.deepEqual(result.topClients, [
-    { client: '10.0.0.19', count: 5 },
-    { client: '10.0.0.10', count: 4 },
-    { client: '10.0.0.11', count: 2 },
-    { client: '10.0.0.3', count: 1 },
+    { client: '10.0.0.19', clientName: '', count: 5 },
+    { client: '10.0.0.10', clientName: '', count: 4 },
+    { client: '10.0.0.11', clientName: '', count: 2 },
+    { client: '10.0.0.3', clientName: '', count: 1 },
   ]);
 });
 

@@ -39,6 +39,7 @@ test('a record comes back as the event it was', () => {
     id: 5,
     timeMs: 1_750_000_000_123,
     client: '192.168.1.7',
+    clientName: '',
     name: 'stats.g.doubleclick.net',
     type: 65,
     typeName: 'HTTPS',

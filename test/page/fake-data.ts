@@ -33,6 +33,7 @@ export function fakeQuery(n: number, timeMs: number, id = 0): QueryEvent {
     id,
     timeMs,
     client: n % 5 === 0 ? '192.168.1.24' : '127.0.0.1',
+    clientName: n % 5 === 0 ? 'Tablet' : '',
     type,
     typeName,
     rcode: n % 17 === 3 ? 3 : 0,
@@ -255,10 +256,10 @@ export function fakeStatistics(sinceMs: number, untilMs: number, stepMinutes: nu
       { name: 'beacon.a-rather-long-name.analytics.example', count: 64 },
     ],
     topClients: [
-      { client: '192.168.1.24', count: 14_480 },
-      { client: '127.0.0.1', count: 9_120 },
-      { client: 'fd00::5c1:22', count: 1_340 },
-      { client: '192.168.10.7', count: 212 },
+      { client: '192.168.1.24', clientName: 'Tablet', count: 14_480 },
+      { client: '127.0.0.1', clientName: '', count: 9_120 },
+      { client: 'fd00::5c1:22', clientName: '', count: 1_340 },
+      { client: '192.168.10.7', clientName: '', count: 212 },
     ],
   };
 }

@@ -68,6 +68,31 @@ describeWindow('pages', (lab) => {
     await page.getByText(en.log.page(3)).first().waitFor();
   });
 
+  test('log: a named client stands with name and address, a row of another day with its day', async () => {
+    const { page } = await lab().open({
+      path: '#/log',
+      prepare(service) {
+        service.methods.log = service.methods.log.map((row, index) => ({
+          ...row,
+          timeMs: Date.now() - (index % 2) * 3 * 86_400_000,
+        }));
+      },
+    });
+    await page.locator(rows).nth(99).waitFor();
+    const cells = await page.locator(`${rows} .time`).allInnerTexts();
+    assert.ok(
+      cells.some((text) => /^\d\d:\d\d:\d\d$/.test(text)),
+      cells[0],
+    );
+    assert.ok(
+      cells.some((text) => /\d.*, \d\d:\d\d:\d\d$/.test(text)),
+      cells[0],
+    );
+    const clients = await page.locator(`${rows} .client`).allInnerTexts();
+    assert.ok(clients.some((text) => /^Tablet\s+192\.168\.1\.24$/.test(text.trim())));
+    assert.ok(clients.some((text) => text.trim() === '127.0.0.1'));
+  });
+
   test('log: tells when a search did not read everything', async () => {
     const { page } = await lab().open({
       path: '#/log',

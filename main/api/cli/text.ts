@@ -147,8 +147,13 @@ export function rowText(row: QueryEvent): string {
   const why = row.outcome === 'blocked' ? `  ${row.list}: ${row.matchedName}` : '';
   return (
     `${time} ${row.outcome.padEnd(9)} ${row.typeName.padEnd(5)} ${row.name || '?'}  ` +
-    `${row.client}  ${duration(row.durationUs)}${why}`
+    `${clientText(row)}  ${duration(row.durationUs)}${why}`
   );
+}
+
+/** Name and address, or the address alone. */
+function clientText({ client, clientName }: QueryEvent): string {
+  return clientName === '' ? client : `${clientName} (${client})`;
 }
 
 /** Local time to the millisecond, with the day when it is another one than today. */

@@ -20,6 +20,7 @@ export const queryEventSchema = z.object({
   id: z.int(),
   timeMs: z.number(),
   client: z.string(),
+  clientName: z.string(),
   name: z.string(),
   type: z.int(),
   typeName: z.string(),
@@ -157,6 +158,7 @@ export const METHODS = {
     input: z.strictObject({
       /** Part of a name. */
       text: z.string().max(255).default(''),
+      /** Part of an address, or of a client's name. */
       client: z.string().max(64).default(''),
       outcome: z.enum(OUTCOMES).optional(),
       sinceMs: z.coerce.number().optional(),
@@ -187,7 +189,7 @@ export const METHODS = {
       stepMinutes: z.int(),
       points: z.array(statisticsPointSchema),
       topBlocked: z.array(z.object({ name: z.string(), count })),
-      topClients: z.array(z.object({ client: z.string(), count })),
+      topClients: z.array(z.object({ client: z.string(), clientName: z.string(), count })),
     }),
   },
   ...CHECK_METHODS,

@@ -3,7 +3,6 @@
  * told by their first bytes. RFC 1952 §2.3.1, RFC 8878 §3.1.1. Used on a file that is complete.
  */
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import * as zlib from 'node:zlib';
 import { AppError } from '../../contract/errors.ts';
@@ -14,7 +13,7 @@ const ZSTD_MAGIC = 0x28b52ffd;
 const MAGIC_BYTES = 4;
 const READ_BYTES = 65_536;
 
-type Decoder = zlib.Gunzip | zlib.ZstdDecompress;
+export type Decoder = zlib.Gunzip | zlib.Inflate | zlib.BrotliDecompress | zlib.ZstdDecompress;
 
 /** Runtimes before Node 22.15 cannot read zstd; the desktop app may run in an older Electron. */
 export const CAN_READ_ZSTD = 'createZstdDecompress' in zlib;
@@ -47,9 +46,9 @@ export async function unpackFile(path: string, tooLarge: () => Error): Promise<U
   const beside = `${path}.unpacked`;
   try {
     const head = await packed.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0);
-    const decoder = decoderOf(head.buffer);
-    if (decoder === null) return null;
-    const unpacked = await unpackInto(beside, packed, decoder, tooLarge);
+    const make = decoderOf(head.buffer);
+    if (make === null) return null;
+    const unpacked = await unpackInto(beside, packed, make, tooLarge);
     await rename(beside, path);
     return unpacked;
   } catch (error) {
@@ -60,57 +59,104 @@ export async function unpackFile(path: string, tooLarge: () => Error): Promise<U
   }
 }
 
-function decoderOf(head: Buffer): Decoder | null {
-  if (head.readUInt16BE(0) === GZIP_MAGIC) return zlib.createGunzip();
-  return head.readUInt32BE(0) === ZSTD_MAGIC ? createZstdDecoder() : null;
+function decoderOf(head: Buffer): (() => Decoder) | null {
+  if (head.readUInt16BE(0) === GZIP_MAGIC) return zlib.createGunzip;
+  return head.readUInt32BE(0) === ZSTD_MAGIC ? createZstdDecoder : null;
 }
 
 async function unpackInto(
   path: string,
   packed: FileHandle,
-  decoder: Decoder,
+  make: () => Decoder,
   tooLarge: () => Error,
 ): Promise<Unpacked> {
-  const { size } = await packed.stat();
   const hash = createHash('sha256');
   const file = await open(path, 'w', 0o600);
   let bytes = 0;
   try {
-    // Not waited for: behind the end of its data a decoder never answers. Its own errors come below.
-    feed(decoder, packed).catch((error: unknown) => decoder.destroy(error as Error));
-    for await (const chunk of decoder as AsyncIterable<Buffer>) {
+    for await (const chunk of decode(chunksOf(packed), make)) {
       bytes += chunk.length;
       if (bytes > LIMITS.listBytesMax) throw tooLarge();
       hash.update(chunk);
       await file.writeFile(chunk);
     }
-    if (decoder.bytesWritten < size) {
-      throw Object.assign(new Error('more data behind its end'), { code: 'Z_MORE_DATA' });
-    }
     await file.sync();
   } finally {
-    decoder.destroy();
     await file.close();
   }
   return { bytes, sha256: hash.digest('hex') };
 }
 
-async function feed(decoder: Decoder, packed: FileHandle): Promise<void> {
+async function* chunksOf(file: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ;) {
-    const { bytesRead, buffer } = await packed.read(
-      Buffer.alloc(READ_BYTES),
-      0,
-      READ_BYTES,
-      position,
-    );
-    if (decoder.destroyed) return;
-    if (bytesRead === 0) {
-      decoder.end();
-      return;
-    }
-    position += bytesRead;
-    if (!decoder.write(buffer.subarray(0, bytesRead))) await once(decoder, 'drain');
+    const read = await file.read(Buffer.alloc(READ_BYTES), 0, READ_BYTES, position);
+    if (read.bytesRead === 0) return;
+    position += read.bytesRead;
+    yield read.buffer.subarray(0, read.bytesRead);
   }
+}
+
+/**
+ * Decodes a body of one or more frames; gzip's members are its decoder's own business.
+ *
+ * @throws what `isDecoderError` knows, at once, when more comes behind the end of the data
+ */
+export async function* decode(
+  source: AsyncIterable<Buffer>,
+  make: () => Decoder,
+): AsyncGenerator<Buffer> {
+  const input = source[Symbol.asyncIterator]();
+  let rest: Buffer | null = null;
+  for (let frames = 0; frames < LIMITS.listFramesMax; frames++) {
+    const decoder = make();
+    const fed = feed(decoder, input, rest);
+    // Its errors are the decoder's, which the loop meets.
+    fed.catch((error: unknown) => decoder.destroy(error as Error));
+    try {
+      for await (const chunk of decoder as AsyncIterable<Buffer>) yield chunk;
+      rest = await fed;
+    } finally {
+      decoder.destroy();
+    }
+    if (rest.length === 0) return;
+    if (!(CAN_READ_ZSTD && decoder instanceof zlib.ZstdDecompress)) break;
+  }
+  throw Object.assign(new Error('more data behind its end'), { code: 'Z_MORE_DATA' });
+}
+
+/** Writes until the decoder has come to its end; the result is what it left of the last chunk. */
+async function feed(
+  decoder: Decoder,
+  input: AsyncIterator<Buffer, unknown>,
+  first: Buffer | null,
+): Promise<Buffer> {
+  const ended = new Promise<void>((resolve) => {
+    decoder.once('end', resolve).once('close', resolve);
+  });
+  let bytes = 0;
+  let chunk = first;
+  for (;;) {
+    if (chunk === null) {
+      const next = await input.next();
+      if (next.done === true) break;
+      chunk = next.value;
+    }
+    const piece: Buffer = chunk;
+    bytes += piece.length;
+    // Behind the end of its data some decoders never call back, and others take no more.
+    const written = new Promise<void>((resolve) => {
+      decoder.write(piece, () => {
+        resolve();
+      });
+    });
+    await Promise.race([written, ended]);
+    if (decoder.bytesWritten < bytes || decoder.readableEnded || decoder.destroyed) {
+      return piece.subarray(piece.length - (bytes - decoder.bytesWritten));
+    }
+    chunk = null;
+  }
+  decoder.end();
+  return Buffer.alloc(0);
 }
 
 /** Z_DATA_ERROR of zlib, ERR__ERROR_FORMAT_... of brotli, ZSTD_error_... of zstd. */

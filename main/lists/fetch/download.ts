@@ -8,14 +8,20 @@ import { open, rm } from 'node:fs/promises';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
-import type { Transform } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { AppError } from '../../contract/errors.ts';
 import { LIMITS } from '../../contract/limits.ts';
 import { AddressGuard } from './address-guard.ts';
-import { CAN_READ_ZSTD, createZstdDecoder, isDecoderError, unpackFile } from './decompress.ts';
+import {
+  CAN_READ_ZSTD,
+  createZstdDecoder,
+  decode,
+  isDecoderError,
+  unpackFile,
+  type Decoder,
+} from './decompress.ts';
 import { diskFullError } from './disk-space.ts';
 import { inMiB } from '../compile/validate.ts';
 
@@ -194,7 +200,7 @@ async function receive(
   signal: AbortSignal,
 ): Promise<Omit<Fetched, 'isFromPublic'>> {
   const { headers } = response;
-  const decoder = decoderFor(response);
+  const make = decoderFor(response);
   refuseHeaders(response);
   try {
     await makeRoom?.(Number(headers['content-length'] ?? 0) || 0);
@@ -214,7 +220,7 @@ async function receive(
     }
   };
   try {
-    if (decoder) await pipeline(response, decoder, write, { signal });
+    if (make) await pipeline(response, (body) => decode(body, make), write, { signal });
     else await pipeline(response, write, { signal });
     await file.sync();
   } finally {
@@ -238,13 +244,13 @@ function refuseHeaders(response: IncomingMessage): void {
   throw new AppError('LIST_REJECTED', `it is of type ${type.slice(0, 60)}, not a list`);
 }
 
-function decoderFor(response: IncomingMessage): Transform | null {
+function decoderFor(response: IncomingMessage): (() => Decoder) | null {
   const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return null;
-  if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip();
-  if (encoding === 'deflate') return createInflate();
-  if (encoding === 'br') return createBrotliDecompress();
-  if (encoding === 'zstd') return createZstdDecoder();
+  if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip;
+  if (encoding === 'deflate') return createInflate;
+  if (encoding === 'br') return createBrotliDecompress;
+  if (encoding === 'zstd') return createZstdDecoder;
   response.destroy();
   throw new AppError('LIST_REJECTED', `it is encoded as "${encoding.slice(0, 40)}"`);
 }

@@ -57,6 +57,11 @@ export function parseRpzLine(line: Line): Verdict {
   return parseRecord(line, first, rest);
 }
 
+/** What no record goes on with: an owner, and what it has. */
+const NEW_RECORD = new RegExp(
+  `^\\S+\\s+(?:${TTL_PATTERN}\\s+)?(?:IN\\s+)?(?:${TTL_PATTERN}\\s+)?(?:CNAME|A|AAAA|TXT|SOA|NS)\\s+\\S`,
+  'i',
+);
 const OWNER = /^(\S+)\s+(.*)$/;
 /** Owner or blank, then TTL, class and type in any order, before a parenthesis. */
 const BEGINNING = /^(?:\S+\s+|\s+)(?:\w+\s+){0,2}[A-Za-z][A-Za-z0-9-]*\s/;
@@ -65,6 +70,8 @@ const BEGINNING = /^(?:\S+\s+|\s+)(?:\w+\s+){0,2}[A-Za-z][A-Za-z0-9-]*\s/;
 function unfold(line: Line): readonly [isOpen: boolean, text: string] {
   const { state } = line;
   const own = withoutComment(line.text);
+  // A parenthesis that nothing closes spoils its own record only.
+  if (!line.isIndented && NEW_RECORD.test(own)) state.begun = '';
   const text = state.begun === '' ? (line.isIndented ? ` ${own}` : own) : `${state.begun} ${own}`;
   state.begun = '';
   if (!/[()]/.test(text)) return [false, text];

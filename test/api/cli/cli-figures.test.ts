@@ -34,8 +34,21 @@ test('status shows the latency that was measured', () => {
   );
 });
 
-test('a row of another day names the day', () => {
+test('a row names its client, with the address', () => {
   const row = { outcome: 'cached', typeName: 'A', name: 'a.example', client: '::1', durationUs: 9 };
+  const text = rowText({ ...row, timeMs: 0, clientName: 'Desk' } as QueryEvent);
+  assert.match(text, /a\.example {2}Desk \(::1\) {2}9/);
+});
+
+test('a row of another day names the day', () => {
+  const row = {
+    outcome: 'cached',
+    typeName: 'A',
+    name: 'a.example',
+    client: '::1',
+    durationUs: 9,
+    clientName: '',
+  };
   const textAt = (timeMs: number): string => rowText({ ...row, timeMs } as QueryEvent);
   assert.match(textAt(Date.now()), /^\d\d:\d\d:\d\d\.\d{3} cached/);
   assert.match(

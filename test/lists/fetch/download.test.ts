@@ -57,6 +57,30 @@ describe('a download', () => {
     assert.equal(readFileSync(target, 'utf8'), TEXT);
   });
 
+  test('of several members or frames is read whole, with data behind its end refused', async (t) => {
+    const { server, target, get } = await setUp(t);
+    const big = randomBytes(300_000).toString('hex');
+    for (const [encoding, compress] of [
+      ['gzip', gzipSync],
+      ['zstd', zstdCompressSync],
+    ] as const) {
+      const whole = Buffer.concat([TEXT, big, TEXT].map((part) => compress(part)));
+      const junk = Buffer.concat([compress(TEXT), Buffer.alloc(200_000)]);
+      const answer = (path: string, body: Buffer, headers: Record<string, string>): void => {
+        server.answers.set(path, (_, response) => {
+          response.writeHead(200, headers).end(body);
+        });
+      };
+      for (const headers of [{ 'content-encoding': encoding }, {}]) {
+        answer('/whole', whole, headers as Record<string, string>);
+        await get('/whole');
+        assert.equal(readFileSync(target, 'utf8'), TEXT + big + TEXT);
+        answer('/junk', junk, headers as Record<string, string>);
+        await assert.rejects(get('/junk'), { message: /more data|damaged/ });
+      }
+    }
+  });
+
   test('asks conditionally, and 304 is null', async (t) => {
     const { server, target, get } = await setUp(t);
     server.answers.set('/list', serve(TEXT, '"1"'));
